@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Problem } from 'fairlead/vendor';
-import { signInto, type Environment } from './keystone.ts';
+import { reasonOf, signInto, type Environment } from './keystone.ts';
 
 /** A volume or a snapshot as Cinder shows it. */
 export type CinderResource = {
@@ -52,7 +52,7 @@ export function connectCinder(env: Environment) {
     } catch (error) {
       keystone.forget();
       if (error instanceof Problem) throw error;
-      throw new Problem('UNAVAILABLE', `Cinder does not answer ${method} ${path}: ${String(error)}`);
+      throw new Problem('UNAVAILABLE', `Cinder does not answer ${method} ${path}: ${reasonOf(error)}`);
     }
   }
 

@@ -31,11 +31,14 @@ export function signInto(env: Environment) {
 }
 
 async function signIn(env: Environment, identity: object): Promise<Session> {
-  const response = await fetch(`${need(env, 'OS_AUTH_URL').replace(/\/(v3\/?)?$/, '')}/v3/auth/tokens`, {
+  const url = `${need(env, 'OS_AUTH_URL').replace(/\/(v3\/?)?$/, '')}/v3/auth/tokens`;
+  const response = await fetch(url, {
     method: 'POST',
     headers: { 'content-type': 'application/json' },
     body: JSON.stringify({ auth: identity }),
     signal: AbortSignal.timeout(30_000),
+  }).catch((error: unknown) => {
+    throw new Problem('UNAVAILABLE', `Keystone does not answer at ${url}: ${reasonOf(error)}`);
   });
   const token = response.headers.get('x-subject-token');
   if (!response.ok || !token)
@@ -79,4 +82,10 @@ function need(env: Environment, name: string): string {
   const value = env[name];
   if (value) return value;
   throw new Error(`${name} is not set: load the openrc file of the OpenStack project`);
+}
+
+/** Tells why \`fetch\` failed, which its error itself does not. */
+export function reasonOf(error: unknown): string {
+  const { cause = error } = error as Error;
+  return (cause as Error).message || String(cause);
 }
