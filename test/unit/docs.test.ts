@@ -28,6 +28,16 @@ test('each link of a page leads to an existing file and title', () => {
   assert.deepEqual(broken, []);
 });
 
+test('the sidebar of the site names each page of docs', () => {
+  const sidebar = readFileSync('docs/site/.vitepress/config.ts', 'utf8');
+  const pages = globSync('**/*.md', { cwd: 'docs', exclude: ['site/**'] }).map(page => page.slice(0, -3));
+  assert.ok(pages.length > 20);
+  assert.deepEqual(
+    pages.filter(page => !sidebar.includes(`'${page}'`)),
+    [],
+  );
+});
+
 test('each command that a page names exists', async () => {
   const known = new Set((await listCommands({ path: 'fairlead', commands })).map(({ path }) => path));
   const isKnown = (command: string): boolean =>

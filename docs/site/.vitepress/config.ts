@@ -16,6 +16,7 @@ const sidebar: DefaultTheme.SidebarItem[] = [
       ...itemsOf({
         Kubernetes: 'guides/kubernetes',
         'Storage server': 'guides/storage-server',
+        'Storage that you have': 'guides/existing-storage',
         'Storage vendors': 'guides/vendor',
         'Hosting for many clusters': 'guides/hosting',
         'Serverless gateways': 'guides/serverless',
