@@ -4,6 +4,8 @@ import { join } from 'node:path';
 import { after, before, test, type TestContext } from 'node:test';
 import { advertisable } from '../../src/csi/identity.ts';
 import { filesBelow, referenceVendors, startVendor } from '../fakes/storages/reference.ts';
+import { startBridged } from '../harness/bridged.ts';
+import { clientOf } from '../harness/csi-serving.ts';
 import { startDev } from '../harness/dev.ts';
 import { buildTools, whyNotBuildable } from './go.ts';
 import { assertSane, endpointsOf } from './sanity.ts';
@@ -35,6 +37,10 @@ const runs: readonly Run[] = [
     run: (t: TestContext) => overVendor(t, { language, command }),
   })),
   { title: 'if the controller calls a vendor directly', run: withoutGateway },
+  ...['mount', 'block'].map(accessType => ({
+    title: `over another driver with ${accessType} volumes`,
+    run: (t: TestContext) => overDriver(t, accessType),
+  })),
 ];
 
 for (const { title, skip: why = false, run } of [
@@ -128,4 +134,14 @@ async function withoutGateway(t: TestContext): Promise<void> {
   const leaveAside = 'should fail when the node does not exist';
   assertSane(t, { tools: dir, base, ...endpointsOf(trio), accessType: 'mount', leaveAside });
   assert.deepEqual([mountsBelow(base), loopDevicesOf(base)], [[], []]);
+}
+
+async function overDriver(t: TestContext, accessType: string): Promise<void> {
+  const base = join(dir, `driver-${accessType}`);
+  const work = join(base, 'work');
+  mkdirSync(work, { recursive: true });
+  const { driver, ...own } = await startBridged(t, base, { 'node-id': 'sanity-node', 'kubelet-dir': work });
+  assertSane(t, { tools: dir, base, work, accessType, ...own });
+  const left = await clientOf(t, driver.controller).controller.ListVolumes({});
+  assert.deepEqual([left.entries, mountsBelow(base), loopDevicesOf(base)], [[], [], []]);
 }

@@ -2,53 +2,56 @@ import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
-import { stringify } from 'yaml';
 import { exec } from '../../../src/lib/exec.ts';
 import { runKit } from '../../fakes/storages/kit.ts';
-import { startVendor } from '../../fakes/storages/reference.ts';
-import { startDev } from '../../harness/dev.ts';
+import { filesBelow, referenceVendors, startVendor } from '../../fakes/storages/reference.ts';
+import { bridgeCommand, startBridged, startDriver } from '../../harness/bridged.ts';
 import { directoryOf, loopDevicesOf, mountsBelow, noRoot } from '../../harness/machine.ts';
 import { cli } from '../../harness/program.ts';
-import { seed } from '../../harness/sample.ts';
+import { sample, seed } from '../../harness/sample.ts';
+import { startTrio } from '../../harness/trio.ts';
 
-const serve = join(import.meta.dirname, '../../fakes/storages/bridge.ts');
-const command = [process.execPath, '--disable-warning=ExperimentalWarning', serve];
+const drivers = [
+  { title: 'a driver', start: async (t: TestContext, dir: string) => (await startDriver(t, dir)).env },
+  { title: 'a driver that snapshots groups', start: startDriverWithGroups },
+];
 
-/** Starts a Fairlead whose two sockets are an existing driver, and returns the variables of a bridge over it. */
-async function startDriver(t: TestContext, dir: string) {
-  const driver = await startDev(t, { dir: join(dir, 'driver') });
-  return { driver, env: { CSI_ENDPOINT: driver.controller, NODE_ID: driver.nodeId } };
+for (const { title, start } of sample('drivers', drivers, 1))
+  test(
+    `the kit finds nothing in a bridge over ${title}, lost answers and restarts included`,
+    { skip: noRoot },
+    async t => {
+      const env = await start(t, directoryOf(t));
+      const report = await runKit(t, { command: bridgeCommand, seed, env });
+      const faults = report.results.filter(({ failure }) => failure);
+      assert.deepEqual(
+        faults.map(({ id, failure }) => [id, failure?.expected]),
+        [],
+      );
+      assert.deepEqual(report.left, []);
+    },
+  );
+
+/** Starts a Fairlead over a storage that snapshots groups, as a driver, and returns the variables of a bridge over it. */
+async function startDriverWithGroups(t: TestContext, dir: string) {
+  const { command } = referenceVendors[1];
+  const { url, token, directory } = await startVendor(t, { command, env: { CAPACITY: `${2 ** 40}` } });
+  writeFileSync(join(dir, 'token'), token);
+  const pool = { backend: 'rest', url, token: 'token', ...filesBelow(directory) };
+  const advertised = ['group-snapshots'];
+  const { controller, nodes } = await startTrio(t, {
+    dir,
+    pool,
+    nodeNames: ['node'],
+    localRoot: directory,
+    advertised,
+  });
+  return { CSI_ENDPOINT: controller, NODE_ID: nodes[0]?.nodeId ?? '' };
 }
-
-test(
-  'the kit finds nothing in a bridge over a driver, lost answers and restarts included',
-  { skip: noRoot },
-  async t => {
-    const { env } = await startDriver(t, directoryOf(t));
-    const report = await runKit(t, { command, seed, env });
-    const faults = report.results.filter(({ failure }) => failure);
-    assert.deepEqual(
-      faults.map(({ id, failure }) => [id, failure?.expected]),
-      [],
-    );
-    assert.deepEqual(report.left, []);
-  },
-);
 
 test('a volume of a driver lives its whole life behind a gateway', { skip: noRoot }, async t => {
   const dir = directoryOf(t);
-  const { driver, env } = await startDriver(t, dir);
-  const { url, token } = await startVendor(t, { command, env });
-  writeFileSync(join(dir, 'token'), token);
-  const attachments = { protocols: ['csi'], drivers: ['csi.fairlead.dev'] };
-  const pools = { old: { backend: 'rest', url, token: join(dir, 'token'), attachments } };
-  writeFileSync(join(dir, 'pools.yaml'), stringify({ pools }));
-  await startDev(t, {
-    dir: join(dir, 'own'),
-    config: join(dir, 'pools.yaml'),
-    capacity: undefined,
-    'csi-drivers': `csi.fairlead.dev=${new URL(driver.node).pathname}`,
-  });
+  await startBridged(t, dir);
   const demo = [cli, 'demo', '--dir', join(dir, 'own')];
   const { status, stdout, stderr } = await exec(process.execPath, demo, { timeoutMs: 120_000 });
   assert.equal(status, 0, stdout + stderr);
