@@ -1,11 +1,15 @@
 import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import { truncateSync, writeFileSync } from 'node:fs';
 import { after, before, describe, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { libvirt } from '../../../gateway/exports/libvirt.ts';
+import { silentLog } from '../../../src/lib/log.ts';
 import { seed } from '../../harness/sample.ts';
 import { moments } from '../../suites/exports/killed.ts';
 import type { Servant } from '../fleet/fleet.ts';
 import { freeBlocks, moveBetweenNodes, until, writtenOf, type Stage } from '../fleet/scenarios.ts';
-import { accessOf } from '../targets/exported.ts';
+import { accessOf, toAttachment } from '../targets/exported.ts';
 import { defineEmptyDomain, virsh } from './domain.ts';
 import {
   directory,
@@ -99,6 +103,37 @@ describe('exported to the virtual machines of libvirt', () => {
       await servant.ask('takeDown', 'shared');
       await pool.backend.detach(volume, id, 'c');
     }
+    assert.deepEqual(disksLeft(), []);
+  });
+
+  test('a block device is a disk, which grows with it', async t => {
+    const file = `${newDirectory()}/disk`;
+    writeFileSync(file, Buffer.alloc(8 * MiB));
+    const path = losetup('--find', '--show', '--', file).trim();
+    t.after(() => losetup('--detach', path));
+    const parts = {
+      root: '/dev',
+      kind: 'device',
+      log: silentLog,
+      poolKey: async () => Buffer.from('own'),
+    } as const;
+    const exported = await libvirt.open({ protocol: 'libvirt' }, parts);
+    const { servant, id, access } = nodeOf('n1');
+    const volume = { id: 'c.device', nonce: 'own', path, sizeBytes: 8 * MiB, parameters: {} };
+    const use = access('block');
+    const { attachment } = toAttachment(await exported.publish(volume, use), volume, use);
+    await servant.ask('bringUp', 'device', attachment, 'block');
+    const disk = await servant.ask<string>('pathOf', 'device');
+    const write = 'printf %4096s hello | dd of="$0" bs=4096 oflag=direct iflag=fullblock status=none';
+    await servant.ask('run', 'sh', ['-ec', write, disk]);
+    assert.match(execFileSync('dd', [`if=${path}`, 'bs=4096', 'count=1', 'iflag=direct'], quiet), / hello$/);
+    truncateSync(file, 16 * MiB);
+    losetup('--set-capacity', path);
+    await exported.resize?.({ ...volume, sizeBytes: 16 * MiB });
+    const sizeOf = () => servant.ask<string>('run', 'blockdev', ['--getsize64', disk]);
+    await until(async () => Number(await sizeOf()) === 16 * MiB);
+    await servant.ask('takeDown', 'device');
+    await exported.withdraw(volume, id, 'c');
     assert.deepEqual(disksLeft(), []);
   });
 
@@ -256,6 +291,12 @@ describe('exported to the virtual machines of libvirt', () => {
     assert.deepEqual([disksLeft(), await again.ask('connectionsLeft')], [[], []]);
   });
 });
+
+const quiet = { encoding: 'utf8', stdio: 'pipe' } as const;
+
+function losetup(...args: readonly string[]): string {
+  return execFileSync('losetup', args, quiet);
+}
 
 /** Lists the limits of I/O in the description of the first machine. */
 function tunes(...flags: readonly string[]): readonly string[] {

@@ -120,7 +120,7 @@ export async function openPoolWith(t: CleanupScope, exported: object, place: Poo
 }
 
 /** Makes an attachment as the gateway does, but without sealing. */
-function toAttachment({ secrets, ...found }: Reach, { sizeBytes }: KnownVolume, access: NodeAccess) {
+export function toAttachment({ secrets, ...found }: Reach, { sizeBytes }: KnownVolume, access: NodeAccess) {
   const { limitsIo: _, ...reach } = found;
   const { attachmentId, readonly } = access;
   const attachment: Attachment = {
