@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { Problem, type ProblemCode } from '../api/problem.ts';
 import { accessModes, type AccessMode, type Feature } from '../api/storage.ts';
 import { connectCsi, type CsiClient } from '../csi/client.ts';
+import { pause, startTimeLimit } from '../lib/concurrency.ts';
 import type { Secrets } from './secrets.ts';
 
 /** An existing CSI driver: its controller plugin, the calls that it offers, and the secrets that they need. */
@@ -18,32 +19,50 @@ export type Driver = {
 
 type Connection = Pick<Driver, 'secrets' | 'timeoutMs'> & { readonly endpoint: string };
 
-/** Connects to a controller plugin and reads its capabilities. Rejects if it does not create volumes. */
+/** The time that a start waits for a controller plugin that starts at the same time, in milliseconds. */
+const startTimeoutMs = 60_000;
+
+/**
+ * Connects to a controller plugin and reads its capabilities. Waits if it does not serve yet; rejects if it does not create
+ * volumes.
+ */
 export async function connectDriver({ endpoint, secrets, timeoutMs }: Connection): Promise<Driver> {
   const calls = connectCsi(endpoint);
-  try {
-    const { name, vendor_version: version } = await calls.identity.GetPluginInfo({}, timeoutMs);
-    const plugin = await calls.identity.GetPluginCapabilities({}, timeoutMs);
-    const offered = new Set<string>(
-      plugin.capabilities.flatMap(one => one.service?.type ?? one.volume_expansion?.type ?? []),
-    );
-    if (!offered.has('CONTROLLER_SERVICE'))
-      throw new Error(
-        `the driver "${name}" has no controller service; give the socket of its controller plugin`,
-      );
-    const controller = await calls.controller.ControllerGetCapabilities({}, timeoutMs);
-    for (const { rpc } of controller.capabilities) offered.add(rpc?.type ?? '');
-    if (!offered.has('CREATE_DELETE_VOLUME'))
-      throw new Error(`the driver "${name}" does not create volumes (CREATE_DELETE_VOLUME)`);
-    if (offered.has('GROUP_CONTROLLER_SERVICE')) {
-      const groups = await calls.groupController.GroupControllerGetCapabilities({}, timeoutMs);
-      for (const { rpc } of groups.capabilities) offered.add(rpc?.type ?? '');
+  const isOver = startTimeLimit(startTimeoutMs);
+  for (;;)
+    try {
+      return { ...(await readPlugin(calls, timeoutMs)), calls, secrets, timeoutMs };
+    } catch (error) {
+      if (isOver() || !(error instanceof Problem && error.code === 'UNAVAILABLE')) {
+        calls.close();
+        throw error;
+      }
+      await pause(500);
     }
-    return { name, version, calls, secrets, timeoutMs, can: capability => offered.has(capability) };
-  } catch (error) {
-    calls.close();
-    throw error;
+}
+
+async function readPlugin(
+  calls: CsiClient,
+  timeoutMs: number,
+): Promise<Pick<Driver, 'name' | 'version' | 'can'>> {
+  const { name, vendor_version: version } = await calls.identity.GetPluginInfo({}, timeoutMs);
+  const plugin = await calls.identity.GetPluginCapabilities({}, timeoutMs);
+  const offered = new Set<string>(
+    plugin.capabilities.flatMap(one => one.service?.type ?? one.volume_expansion?.type ?? []),
+  );
+  if (!offered.has('CONTROLLER_SERVICE'))
+    throw new Error(
+      `the driver "${name}" has no controller service; give the socket of its controller plugin`,
+    );
+  const controller = await calls.controller.ControllerGetCapabilities({}, timeoutMs);
+  for (const { rpc } of controller.capabilities) offered.add(rpc?.type ?? '');
+  if (!offered.has('CREATE_DELETE_VOLUME'))
+    throw new Error(`the driver "${name}" does not create volumes (CREATE_DELETE_VOLUME)`);
+  if (offered.has('GROUP_CONTROLLER_SERVICE')) {
+    const groups = await calls.groupController.GroupControllerGetCapabilities({}, timeoutMs);
+    for (const { rpc } of groups.capabilities) offered.add(rpc?.type ?? '');
   }
+  return { name, version, can: capability => offered.has(capability) };
 }
 
 /** The capability of CSI that a feature of the contract needs. */

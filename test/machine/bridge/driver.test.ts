@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
 import { bridgeSettings } from '../../../src/bridge/config.ts';
@@ -165,6 +165,23 @@ test('a volume that the driver no longer knows is detached', async t => {
   answers['unpublish'] = [new Problem('NOT_FOUND', 'no such node')];
   assert.equal((await ask('DELETE volumes/a.v/attachments/n1')).status, 204);
   assert.equal((await ask('DELETE volumes/a.v')).status, 204);
+});
+
+test('a bridge waits for a driver that does not serve yet', async t => {
+  const dir = temporaryDirectory(t);
+  writeFileSync(join(dir, 'token'), 'token');
+  const starting = startBridge(
+    settingsOf(bridgeSettings, {
+      'csi-endpoint': `unix://${join(dir, 'csi.sock')}`,
+      dir: join(dir, 'records'),
+      listen: '127.0.0.1:0',
+      'token-file': join(dir, 'token'),
+    }),
+    silentLog,
+  );
+  const { endpoint } = await startDriver(t);
+  symlinkSync(new URL(endpoint).pathname, join(dir, 'csi.sock'));
+  await (await starting).close();
 });
 
 test('records of one driver are refused to another, and an unknown directory of secrets is named', async t => {
