@@ -17,10 +17,11 @@ export type Tokens = {
   readonly token?: string | undefined;
 };
 
-/** Creates the check of tokens. Throws when the settings accept no token at all. */
+/** Creates the check of tokens. Throws when the settings accept no token at all, or one that no request can carry. */
 export function createAuthenticate({ token: fixed, jwks, audience }: Tokens): Authenticator {
   const findFault = jwks && audience ? signedBy(jwks, audience) : fixed && sameAs(fixed);
   if (!findFault) throw new Error('no tokens are configured: set TOKEN, or JWKS and AUDIENCE');
+  if (fixed && /\s/.test(fixed)) throw new Error('the token has spaces, which a bearer token cannot have');
   return async authorization => {
     const token = /^Bearer +(\S+)$/i.exec(authorization ?? '')?.[1] ?? '';
     const fault = await findFault(token);

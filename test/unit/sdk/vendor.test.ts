@@ -96,6 +96,7 @@ test('a wrong token is refused, and without a token nothing is served', async ()
   for (const header of [undefined, 'Bearer second', 'Bearer ', 'Basic first'])
     await assert.rejects(authenticate(header), { code: 'UNAUTHENTICATED' }, header);
   assert.throws(() => createAuthenticate({ jwks: 'https://gateway.example/keys' }), /set TOKEN, or JWKS/);
+  assert.throws(() => createAuthenticate({ token: 'first second' }), /has spaces/);
 });
 
 test("the gateway's token is valid if clocks differ by a minute, and a refusal has the difference", async t => {
