@@ -185,6 +185,9 @@ const node = group('the agent on every node', {
   localRoots: list(
     'directories on the node for volumes over loop and bind, as POOL=PATH for one pool or PATH for all pools',
   ),
+  csiDrivers: list(
+    'other CSI drivers whose volumes the agent accepts, for pools over `fairlead bridge`, as NAME=SOCKET of their node plugins, with sockets below `kubeletPath`',
+  ),
   gatewayKeys: asIs(
     'public keys of the gateway (the JWKS at its /.well-known/jwks.json), with which nodes verify attachments; empty: the controller fetches them and follows their changes',
   ),
