@@ -15,7 +15,7 @@ export type DeadNodeSite = { readonly gateway: Gateway; readonly east: Installed
 export async function installWithDeadNodes(site: Site): Promise<DeadNodeSite> {
   const plan = {
     fast: join(import.meta.dirname, 'cutting-storage.ts'),
-    entry: { deadNodes: { after: '60s' } },
+    entries: { east: { deadNodes: { after: '60s' } } },
   };
   const nodes = ['east-1', 'east-2', 'east-3'];
   const [gateway, image, started] = await Promise.all([

@@ -10,7 +10,7 @@ import { waitFor } from '../cluster/wait.ts';
 
 const checkout = resolve(import.meta.dirname, '../../..');
 /** The beginning of this version's command lines. */
-const fairlead: readonly string[] = [
+export const fairlead: readonly string[] = [
   join(checkout, 'node_modules/.bin/node'),
   join(checkout, 'src/fairlead.mjs'),
 ];
@@ -34,6 +34,8 @@ export interface Gateway {
   readonly keySet: { readonly keys: readonly object[] };
   /** Returns the path of a file that `fairlead enroll` wrote for a cluster. */
   fileOf(cluster: string, what: 'secret' | 'values'): string;
+  /** Writes the private key of a cluster to a separate file, and returns its path. */
+  keyFileOf(cluster: string): string;
   /** Returns the current process, or the last one if none runs. */
   process(): Program;
   /** Starts this version's gateway after its end; resolves once it serves. */
@@ -61,16 +63,19 @@ export type GatewayPlan = {
   readonly command?: readonly string[];
   /** The backend of the pool `fast`: a file whose export `backend` is the plug-in. */
   readonly fast?: string;
-  /** Further settings of every cluster. */
-  readonly entry?: object;
+  /** Further pools by name. */
+  readonly pools?: Readonly<Record<string, object>>;
+  /** Further settings of clusters by name. */
+  readonly entries?: Readonly<Record<string, object>>;
 };
 
 /** Enrolls clusters as a user does and starts a gateway for them. */
 export async function startGateway(
   site: Site,
   clusters: readonly string[],
-  { command = fairlead, fast, entry }: GatewayPlan = {},
+  plan: GatewayPlan = {},
 ): Promise<Gateway> {
+  const { command = fairlead, fast } = plan;
   const directory = join(site.directory, 'gateway');
   const pools = join(directory, 'pools');
   for (const name of Object.keys(backends)) mkdirSync(join(pools, name), { recursive: true });
@@ -87,7 +92,7 @@ export async function startGateway(
   const kinds = fast === undefined ? backends : { ...backends, fast: writePackage(directory, fast) };
   writeFileSync(
     join(directory, 'gateway.yaml'),
-    JSON.stringify(configurationOf({ pools, kinds, clusters, entry })),
+    JSON.stringify(configurationOf({ pools, kinds, clusters, plan })),
   );
   const store = join(directory, 'store.sqlite');
   const launch = (first: readonly string[]) =>
@@ -111,6 +116,7 @@ export async function startGateway(
     takeKeys: (cluster, keySet) =>
       writeFileSync(join(directory, `${cluster}.jwks.json`), JSON.stringify(keySet)),
     fileOf: (cluster, what) => join(directory, `${cluster}.${what}.yaml`),
+    keyFileOf: cluster => writeKey(directory, cluster),
     process: () => process,
     async start() {
       process = launch(fairlead);
@@ -158,14 +164,17 @@ type Configuration = {
   readonly pools: string;
   readonly kinds: Readonly<Record<string, string>>;
   readonly clusters: readonly string[];
-  readonly entry: object | undefined;
+  readonly plan: GatewayPlan;
 };
 
-const configurationOf = ({ pools, kinds, clusters, entry }: Configuration) => ({
-  pools: Object.fromEntries(
-    Object.entries(kinds).map(([name, backend]) => [name, { backend, dir: join(pools, name) }]),
-  ),
-  clusters: Object.fromEntries(clusters.map(name => [name, { ...entryOf(name), ...entry }])),
+const configurationOf = ({ pools, kinds, clusters, plan }: Configuration) => ({
+  pools: {
+    ...Object.fromEntries(
+      Object.entries(kinds).map(([name, backend]) => [name, { backend, dir: join(pools, name) }]),
+    ),
+    ...plan.pools,
+  },
+  clusters: Object.fromEntries(clusters.map(name => [name, { ...entryOf(name), ...plan.entries?.[name] }])),
   operators: { keys: 'operators.jwks.json' },
 });
 
