@@ -2,6 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
+import { bridgeBench } from './bridge.ts';
 import { consoleBench } from './console.ts';
 import { createBench } from './create.ts';
 import { cycleBench } from './cycle.ts';
@@ -18,6 +19,7 @@ const benches: readonly Bench[] = [
   cycleBench,
   nodeManyBench,
   createBench,
+  bridgeBench,
   replicasBench,
   fairnessBench,
   scaleBench,

@@ -8,7 +8,7 @@ import type { OpenDev } from '../harness/dev.ts';
 /** `fairlead dev` with practically unlimited capacity. */
 export const unlimited = { capacity: '4096Ti' };
 
-const ext4: VolumeCapability = {
+export const ext4: VolumeCapability = {
   mount: { fs_type: 'ext4' },
   access_mode: { mode: 'SINGLE_NODE_WRITER' },
 };
