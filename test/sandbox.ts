@@ -49,20 +49,9 @@ export async function startSandbox(
   packages: string,
 ): Promise<Sandbox> {
   const dir = makeTemporaryDirectory();
-  // The child ends with this process, even if this process is killed.
-  const [program = '', ...args] = [...mortal, ...inOwnMounts(dir, namespaces)];
-  const child = spawn(program, [...args, 'sh', script, dir, packages], {
-    stdio: ['ignore', 'pipe', 'inherit'],
-  });
-  const ended = once(child, 'close');
-  t.after(async () => {
-    child.kill('SIGKILL');
-    await ended;
-    removeTemporaryDirectory(dir);
-  });
-  const [line] = await Promise.race([once(createInterface({ input: child.stdout }), 'line'), ended]);
-  if (line !== 'ready') throw new Error(`${script} has not started`);
-  const { pid } = child;
+  const { pid, ready } = startScript(t, [...inOwnMounts(dir, namespaces), 'sh', script, dir, packages]);
+  t.after(() => removeTemporaryDirectory(dir));
+  await ready;
   const network = ['nsenter', `--net=/proc/${pid}/ns/net`];
   const inside = [...mortal, ...network, `--mount=/proc/${pid}/ns/mnt`, '--'];
   return {
@@ -72,6 +61,23 @@ export async function startSandbox(
     runTests: (file, env = {}, through = []) =>
       runTests([...inside, ...through, process.execPath], file, env),
   };
+}
+
+/** Starts a script, which prints "ready" once its system runs. It ends with the test, and with this process. */
+export function startScript(t: Pick<TestContext, 'after'>, command: readonly string[]) {
+  // It ends even if this process is killed.
+  const [program = '', ...args] = [...mortal, ...command];
+  const child = spawn(program, args, { stdio: ['ignore', 'pipe', 'inherit'] });
+  const ended = once(child, 'close');
+  t.after(async () => {
+    child.kill('SIGKILL');
+    await ended;
+  });
+  const requireReady = async (): Promise<void> => {
+    const [line] = await Promise.race([once(createInterface({ input: child.stdout }), 'line'), ended]);
+    if (line !== 'ready') throw new Error(`"${command.join(' ')}" has not started`);
+  };
+  return { pid: child.pid, ready: requireReady() };
 }
 
 async function runTests(

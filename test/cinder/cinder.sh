@@ -2,6 +2,7 @@
 # Runs OpenStack's Cinder on a Ceph cluster, in the caller's namespaces: cinder.sh PACKAGES CEPH_CONF.
 # Prints "ready" on standard output, and runs until it is killed.
 set -eu
+. "$(dirname "$0")/../until-done.sh"
 # In memory, and in the namespace of mounts alone. Every user may enter it.
 dir=/mnt
 # RabbitMQ reads the processes of its own namespace.
@@ -12,15 +13,6 @@ cd "$dir"
 export HOME="$dir" CEPH_CONF="$2"
 address=127.0.0.1
 postgres=$(ls -d /usr/lib/postgresql/*/bin | tail -n 1)
-
-until_done() {
-  for _ in $(seq 120); do
-    "$@" >said 2>&1 && return
-    sleep 0.5
-  done
-  cat said >&2
-  return 1
-}
 
 # PostgreSQL refuses to run as root.
 mkdir db run

@@ -1,12 +1,11 @@
-import { execFileSync, spawn } from 'node:child_process';
-import { once } from 'node:events';
+import { execFileSync } from 'node:child_process';
 import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { createInterface } from 'node:readline';
 import type { TestContext } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { noPostgres } from '../harness/postgres.ts';
 import { packagesOf } from '../packages.ts';
+import { startScript } from '../sandbox.ts';
 
 const packages = packagesOf('cinder');
 const script = fileURLToPath(new URL('cinder.sh', import.meta.url));
@@ -34,17 +33,8 @@ export async function startCinder(
   const { CEPH_CONF = '' } = process.env;
   const key = join(dir, 'key');
   writeFileSync(key, execFileSync('ceph', ['auth', 'get-key', 'client.admin']), { mode: 0o600 });
-  const apart = ['--mount', '--pid', '--fork', '--kill-child', 'sh', script, packages];
-  const child = spawn('setpriv', ['--pdeathsig', 'KILL', '--', 'unshare', ...apart, CEPH_CONF], {
-    stdio: ['ignore', 'pipe', 'inherit'],
-  });
-  const ended = once(child, 'close');
-  t.after(async () => {
-    child.kill('SIGKILL');
-    await ended;
-  });
-  const [line] = await Promise.race([once(createInterface({ input: child.stdout }), 'line'), ended]);
-  if (line !== 'ready') throw new Error(`${script} has not started`);
+  const apart = ['unshare', '--mount', '--pid', '--fork', '--kill-child'];
+  await startScript(t, [...apart, 'sh', script, packages, CEPH_CONF]).ready;
   return {
     OS_AUTH_URL: 'http://127.0.0.1:5000/v3',
     OS_USERNAME: 'admin',

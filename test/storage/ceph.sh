@@ -2,6 +2,7 @@
 # Runs Ceph on one machine, in the caller's namespaces: ceph.sh DIRECTORY PACKAGES.
 # Prints "ready" on standard output, and runs until it is killed.
 set -eu
+. "$(dirname "$0")/../until-done.sh"
 dir=$1
 mount -t overlay overlay -o "ro,lowerdir=$2/usr:/usr" /usr
 ip link set lo up
@@ -60,15 +61,6 @@ bluestore block size = 5368709120
 bluestore cache autotune = false
 bluestore cache size = 67108864
 END
-
-until_done() {
-  for _ in $(seq 120); do
-    "$@" >said 2>&1 && return
-    sleep 0.5
-  done
-  cat said >&2
-  return 1
-}
 
 mkdir mon osd
 monmaptool --create --fsid "$fsid" --addv a v1:192.168.78.1:6789 monmap >&2
