@@ -69,6 +69,11 @@ export const parts: Readonly<Record<string, Part>> = {
     seconds: 170,
     proves: ['examples/cinder/', 'test/cinder/', 'node-agent/connectors/rbd.ts'],
   },
+  'cinder-lio': {
+    files: ['test/storage/cinder-lio.test.ts'],
+    seconds: 400,
+    proves: ['examples/cinder/', 'test/cinder/', 'node-agent/connectors/iscsi'],
+  },
   cinder: {
     files: ['test/storage/cinder.test.ts'],
     seconds: 900,

@@ -9,4 +9,4 @@ finish() {
   /usr/bin/python3 -m compileall -q "$1/usr/lib/python3" || true
 }
 
-unpack cinder cinder-api cinder-scheduler cinder-volume keystone rabbitmq-server python3-psycopg2 python3-rtslib-fb python3-rbd python3-rados
+unpack cinder cinder-api cinder-scheduler cinder-volume keystone rabbitmq-server python3-psycopg2 python3-rtslib-fb python3-rbd python3-rados libiscsi-bin
