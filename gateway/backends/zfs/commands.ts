@@ -1,6 +1,8 @@
+import { readdir, realpath } from 'node:fs/promises';
+import { join } from 'node:path';
 import { exec, type ExecResult } from '../../../src/lib/exec.ts';
 import { execLocked } from '../../local/devices/command-lock.ts';
-import { commandProblem } from '../../local/files.ts';
+import { commandProblem, ignore } from '../../local/files.ts';
 import { ownerProperty, recordProperties } from './names.ts';
 
 /** The columns of a report. Sizes are in bytes, times in seconds; a property that is absent is `-`. */
@@ -43,10 +45,17 @@ export type Commands = {
   change(args: readonly string[]): Promise<ExecResult>;
   /** Waits until udev has handled the events so far, but not for long on a busy machine. */
   settle(): Promise<unknown>;
+  /**
+   * Asks udev for links to the devices without one. Udev makes none if its program could not open the device, because
+   * ZFS was working on it.
+   */
+  relink(): Promise<void>;
   /** Returns the name of the volume that a device has; undefined if it has none. */
   volumeAt(devicePath: string): Promise<string | undefined>;
 };
 
+/** The directory of udev's links to devices. */
+const linksPath = '/dev/zvol';
 /** Udev's program that names the volume of a device. */
 const zvolId = '/usr/lib/udev/zvol_id';
 
@@ -56,11 +65,24 @@ export function createCommands(dataset: string, lockPath: string): Commands {
     status: () => readStatus(dataset),
     change: args => execLocked(lockPath, ['zfs', ...args], timeoutMs),
     settle: () => exec('udevadm', ['settle', '--timeout=10'], { timeoutMs }),
+    relink,
     async volumeAt(devicePath) {
       const { status, stdout } = await exec(zvolId, [devicePath], { timeoutMs });
       return status === 0 ? stdout.trim() : undefined;
     },
   };
+}
+
+async function relink(): Promise<void> {
+  const links = await readdir(linksPath, { recursive: true }).catch(ignore('ENOENT'));
+  const follow = (link: string) => realpath(join(linksPath, link)).catch(ignore('ENOENT'));
+  const linked = new Set(await Promise.all((links ?? []).map(follow)));
+  const names = (await readdir('/sys/block')).filter(
+    name => /^zd\d+$/.test(name) && !linked.has(`/dev/${name}`),
+  );
+  if (names.length === 0) return;
+  const devices = names.map(name => `--sysname-match=${name}`);
+  await exec('udevadm', ['trigger', '--action=change', '--subsystem-match=block', ...devices], { timeoutMs });
 }
 
 export function runReport(dataset: string, paths: readonly string[] = []): Promise<ExecResult> {

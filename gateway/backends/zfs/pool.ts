@@ -44,8 +44,9 @@ export type ZfsPool = ReturnType<typeof openPool>;
 
 /** A dataset with less space is full: ZFS creates nothing new there. */
 const fullBytes = 2 ** 20;
-/** Udev makes the link to a device shortly after the volume. */
-const devicePatience = { everyMs: 50, timeoutMs: 20_000 };
+/** Udev makes the link to a device shortly after the volume. After this time it is asked to make the link. */
+const devicePatience = { everyMs: 50, timeoutMs: 5_000 };
+const maxAttempts = 4;
 
 export function openPool(dataset: string, commands: Commands) {
   /** Reports the dataset's state after the call. Concurrent calls share a report. */
@@ -88,7 +89,10 @@ export function openPool(dataset: string, commands: Commands) {
         const target = await realpath(device).catch(ignore('ENOENT'));
         return target !== undefined && (await commands.volumeAt(target)) === path ? true : undefined;
       };
-      if (await poll(look, devicePatience)) return device;
+      for (let attempt = 1; attempt <= maxAttempts; attempt++) {
+        if (attempt > 1) await commands.relink();
+        if (await poll(look, devicePatience)) return device;
+      }
       throw unavailableProblem(`udev has not made the device ${device}`);
     },
   };

@@ -66,6 +66,7 @@ function openAt(state: Pool) {
       return change;
     },
     settle: async () => undefined,
+    relink: async () => {},
     volumeAt: async () => undefined,
   });
   const deletion = createDeletion(pool, silentLog, { everyMs: 1, timeoutMs: 5 });

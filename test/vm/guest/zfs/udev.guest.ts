@@ -1,10 +1,12 @@
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { copyFileSync, existsSync, rmSync } from 'node:fs';
-import { test } from 'node:test';
+import { before, test } from 'node:test';
 import { poll } from '../../../../src/lib/concurrency.ts';
 import { findMissingRules } from '../../../../gateway/local/devices/udev-rules.ts';
+import { makeVolume } from '../../../suites/backend-fixtures.ts';
 import { loadZfs, makeDataset, zfs } from '../../targets/dataset.ts';
+import { openExportedPool } from '../../targets/exported.ts';
 
 const rules = '/etc/udev/rules.d/57-fairlead.rules';
 const link = '/dev/disk/by-label/of-a-pod';
@@ -18,10 +20,21 @@ function look(): void {
   run('udevadm', 'settle');
 }
 
-test('udev does not act on what a node has written to its volume', async t => {
-  // With the rules of all packages.
+// With the rules of all packages.
+before(() => {
   run('/usr/lib/systemd/systemd-udevd', '--daemon');
   loadZfs();
+});
+
+test('a volume whose link udev has not made gets its link', async t => {
+  const { backend, pathOf } = await openExportedPool(t, 'nvme-tcp', makeDataset(t));
+  for (const id of ['a.linked', 'a.lost']) await makeVolume(backend, { id });
+  rmSync(pathOf('a.lost'));
+  await makeVolume(backend, { id: 'a.lost' });
+  for (const id of ['a.linked', 'a.lost']) assert.ok(existsSync(pathOf(id)), id);
+});
+
+test('udev does not act on what a node has written to its volume', async t => {
   const { dataset } = makeDataset(t);
   const name = `${dataset}/fairlead.volume.a.labelled`;
   zfs('create', '-s', '-V', '64M', '-o', 'volmode=dev', name);
