@@ -30,7 +30,10 @@ const codesByNumber = new Map(
 /** Connects to a CSI endpoint such as `unix:///csi/csi.sock`; the connection is opened at the first call. */
 export function connectCsi(endpoint: string) {
   const csi = loadCsi();
-  const client = new Client(endpoint, credentials.createInsecure());
+  // After a driver's restart its first call comes through soon; the default is two minutes.
+  const client = new Client(endpoint, credentials.createInsecure(), {
+    'grpc.max_reconnect_backoff_ms': 5_000,
+  });
   return {
     identity: toCalls(client, csi.Identity),
     controller: toCalls(client, csi.Controller),

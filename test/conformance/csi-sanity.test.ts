@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { after, before, test, type TestContext } from 'node:test';
 import { advertisable } from '../../src/csi/identity.ts';
 import { filesBelow, referenceVendors, startVendor } from '../fakes/storages/reference.ts';
-import { startBridged } from '../harness/bridged.ts';
+import { startBridged } from '../fakes/storages/bridged.ts';
 import { clientOf } from '../harness/csi-serving.ts';
 import { startDev } from '../harness/dev.ts';
 import { buildTools, whyNotBuildable } from './go.ts';

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import type { Problem } from '../../src/api/problem.ts';
 import { connectCsi, type CsiClient } from '../../src/csi/client.ts';
-import { createIdentity } from '../../src/csi/identity.ts';
+import { createIdentity, type AdvertisedCapabilities } from '../../src/csi/identity.ts';
 import { loadCsi, loadNodeCsi } from '../../src/csi/protocol.ts';
 import { serve, type GrpcServer, type Service } from '../../src/csi/server.ts';
 import { pause } from '../../src/lib/concurrency.ts';
@@ -18,6 +18,7 @@ type ServerOptions = {
   readonly controller?: Service['handlers'];
   readonly groups?: Service['handlers'];
   readonly metadata?: Service['handlers'];
+  readonly advertised?: AdvertisedCapabilities;
   readonly log?: Log;
   readonly socketPath?: string;
 };
@@ -26,11 +27,11 @@ type CsiServer = { readonly server: GrpcServer; readonly socketPath: string; rea
 
 /** Serves Identity and the given handlers on a socket. */
 export async function serveCsi(t: CleanupScope, serving: ServerOptions = {}): Promise<CsiServer> {
-  const { node, controller = {}, groups = {}, metadata = {}, log = silentLog } = serving;
+  const { node, controller = {}, groups = {}, metadata = {}, advertised = [], log = silentLog } = serving;
   const socketPath = serving.socketPath ?? join(temporaryDirectory(t), 'csi.sock');
   const { Identity, Node } = loadNodeCsi();
   const { Controller, GroupController, SnapshotMetadata } = loadCsi();
-  const identity = createIdentity({ driverName: 'csi.test', isReady: () => true });
+  const identity = createIdentity({ driverName: 'csi.test', advertised, isReady: () => true });
   const ofController = [
     { definition: Controller, handlers: controller },
     { definition: GroupController, handlers: groups },

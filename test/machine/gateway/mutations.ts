@@ -1,3 +1,4 @@
+import { toNodeId } from '../../../src/api/ids.ts';
 import type { VolumeSpec } from '../../../src/api/volume.ts';
 import type { Target } from '../../fakes/faulty-backend/rules.ts';
 import { mounted, volumeSpec } from '../../harness/gateway.ts';
@@ -11,9 +12,11 @@ const copyOf = (volumeId: string): Partial<VolumeSpec> => ({ source: { kind: 'vo
 const create = (name: string, spec: Partial<VolumeSpec> = {}): Ask => {
   return (client, call) => client.createVolume({ volumeId: `a.${name}`, body: volumeSpec(name, spec) }, call);
 };
+/** The node of all mutations. Its key lets it have attachments with secrets. */
+export const nodeId = toNodeId({ name: 'n1', key: 'hSDwCYkwp1R0i33ctD73Wg2_Og0mOBr066SpjqqbTmo' });
 const attach = (name: string): Ask => {
   const body = { capability: mounted, readonly: false };
-  return (client, call) => client.attachVolume({ volumeId: `a.${name}`, nodeId: 'n1', body }, call);
+  return (client, call) => client.attachVolume({ volumeId: `a.${name}`, nodeId, body }, call);
 };
 const snapshot = (name: string): Ask => {
   const body = { name, volumeId: 'a.source' };
@@ -47,7 +50,7 @@ export function createMutations(mutableParameters: Readonly<Record<string, strin
     ['delete', (client, call) => client.deleteVolume({ volumeId: 'a.gone' }, call)],
     ['create', create('copy', copyOf('a.source'))],
     ['attach', attach('plain')],
-    ['detach', (client, call) => client.detachVolume({ volumeId: 'a.held', nodeId: 'n1' }, call)],
+    ['detach', (client, call) => client.detachVolume({ volumeId: 'a.held', nodeId }, call)],
     ['snapshot', snapshot('cut')],
     ['snapshot-delete', (client, call) => client.deleteSnapshot({ snapshotId: 'a.old' }, call)],
     ['expand', (client, call) => client.expandVolume({ volumeId: 'a.grown', body: grown }, call)],

@@ -6,7 +6,7 @@ import { test, type TestContext } from 'node:test';
 import { crashPoints } from '../../../fakes/faulty-backend/rules.ts';
 import type { StorageClient } from '../../../../src/api/client.ts';
 import { sample } from '../../../harness/sample.ts';
-import { createMutations, fixtures, killInEach } from '../mutations.ts';
+import { createMutations, fixtures, killInEach, nodeId } from '../mutations.ts';
 import { callWithin, runGateway } from '../../../harness/gateway/program.ts';
 import { askPatiently, prepareDirectory } from '../process.ts';
 import { hashOf } from '../../../harness/values.ts';
@@ -55,9 +55,9 @@ async function assertWhole(client: StorageClient, directory: string): Promise<vo
     })),
   );
   const attached = volumes.flatMap(({ name, attachments }) =>
-    attachments.map(({ nodeId, state }) => `${name} ${nodeId} ${state}`),
+    attachments.map(({ nodeId: id, state }) => `${name} ${id} ${state}`),
   );
-  assert.deepEqual(attached, ['plain n1 attached']);
+  assert.deepEqual(attached, [`plain ${nodeId} attached`]);
   assert.deepEqual(volumes.find(({ name }) => name === 'tuned')?.mutableParameters, { preallocate: 'true' });
   const images = readdirSync(join(directory, 'images')).filter(name => name.endsWith('.img'));
   assert.deepEqual(
