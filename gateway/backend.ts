@@ -4,7 +4,7 @@ import { clusterOf } from '../src/api/ids.ts';
 import type { IoLimits } from '../src/api/attachments/io-limits.ts';
 import type { AccessMode, AccessType, Capability, Capacity, CapacitySpec } from '../src/api/storage.ts';
 import type { Segments } from '../src/api/topology.ts';
-import type { Health } from '../src/api/volume.ts';
+import type { ExistingVolume, Health } from '../src/api/volume.ts';
 import type { Log } from '../src/lib/log.ts';
 
 export { Problem, type ProblemCode } from '../src/api/problem.ts';
@@ -45,6 +45,11 @@ export interface Backend {
    * gateway may have completed it meanwhile; a `delete` follows.
    */
   create(volume: NewVolume): Promise<CreatedVolume>;
+  /**
+   * Takes over a volume that the storage had before, and changes nothing of it. FAILED_PRECONDITION if another volume has
+   * it already. Absent: operators import volumes from `list`.
+   */
+  take?(volume: TakenVolume): Promise<Pick<CreatedVolume, 'sizeBytes'>>;
   /**
    * Deletes the volume and the rest of an unfinished create. If it is missing, nothing happens; a volume with
    * another nonce stays. FAILED_PRECONDITION, with nothing changed, when the storage sees that a node uses
@@ -279,6 +284,15 @@ export type NewVolume = VolumeRef &
      */
     readonly topologies?: readonly Segments[];
   };
+
+/** A volume to take over, with its size and its topology. */
+export type TakenVolume = VolumeRef & {
+  readonly nonce: string;
+  readonly existing: ExistingVolume;
+  readonly sizeBytes: number;
+  readonly capabilities: readonly Capability[];
+  readonly segments?: Segments;
+};
 
 export type CreatedVolume = {
   readonly sizeBytes: number;

@@ -23,6 +23,8 @@ export function featuresOf(backend: Backend): Feature[] {
     topology: backend.topologies,
     nodes: true,
     'node-details': backend.needsNodeDetails,
+    // Operators import volumes; no cluster does.
+    import: false,
   };
   return (Object.keys(present) as Feature[]).filter(feature => Boolean(present[feature]));
 }

@@ -1,5 +1,7 @@
+import { createHash } from 'node:crypto';
 import { invalidProblem, preconditionProblem, Problem } from '../../src/api/problem.ts';
 import type { Capability } from '../../src/api/storage.ts';
+import type { ExistingVolume } from '../../src/api/volume.ts';
 import type { Segments } from '../../src/api/topology.ts';
 import type { ServiceOptions } from '../operations/service-options.ts';
 import { requireUsable } from '../pools/choice.ts';
@@ -25,6 +27,8 @@ type ImportRequest = {
   readonly pool: string;
   readonly storageId: string;
   readonly capabilities: readonly Capability[];
+  /** A volume of a CSI driver, which the storage does not list. */
+  readonly existing?: ExistingVolume | undefined;
   /** Required if the storage does not report the volume's size. */
   readonly sizeBytes?: number | undefined;
   /** Required if the storage has several topologies. */
@@ -45,6 +49,7 @@ export function createImport(options: Pick<ServiceOptions, 'engine' | 'pools' | 
     if (!isKnown) throw invalidProblem(`body.pool: there is no pool "${request.pool}"`);
     const pool = pools.get(request.pool);
     requireCapabilities(pool, request.capabilities, { isNew: false });
+    if (request.existing) requireTakeable(pool, request);
     const asNew = toRecord(request, pool);
     requireVolumeSize(asNew);
     return { pool, asNew };
@@ -65,9 +70,13 @@ export function createImport(options: Pick<ServiceOptions, 'engine' | 'pools' | 
       ],
       async intend(sql) {
         const known = await plan(sql, request, asNew);
-        return known ? { result: known } : { intent: asNew };
+        if (known) return { result: known };
+        // A volume that the storage has taken over counts there, so it must fit before.
+        if (request.existing) await admit(sql, cluster, { ...asNew, sizeBytes: request.sizeBytes ?? 0 });
+        return { intent: asNew };
       },
       async act() {
+        if (request.existing) return take(pool, request, asNew);
         await requireListed(pool, storageId, slices);
         return measure(pool, request);
       },
@@ -95,7 +104,7 @@ export function createImport(options: Pick<ServiceOptions, 'engine' | 'pools' | 
       const known = await engine.transaction(sql => plan(sql, request, asNew));
       if (known) return known;
       await engine.transaction(sql => admit(sql, request.cluster, expected)).catch(unlessShort);
-      await requireListed(pool, request.storageId, slices);
+      if (!request.existing) await requireListed(pool, request.storageId, slices);
       return expected;
     },
   };
@@ -120,7 +129,7 @@ async function admit(sql: Sql, cluster: Cluster, { pool, nonce, sizeBytes }: Vol
 }
 
 function toRecord(
-  { volumeId, cluster, storageId, capabilities, topology }: ImportRequest,
+  { volumeId, cluster, storageId, capabilities, topology, existing }: ImportRequest,
   pool: Pool,
 ): VolumeRecord {
   const { topologies } = pool.backend;
@@ -142,8 +151,8 @@ function toRecord(
       spec,
       source: undefined,
     }),
-    // The data carry no nonce.
-    nonce: '',
+    // The data carry no nonce. A driver's volume gets one that follows from its handle, so that a repetition finds it.
+    nonce: existing ? createHash('sha256').update(existing.handle).digest('hex').slice(0, 16) : '',
     state: 'ready',
     segments,
     // The volume may hold data that no filesystem's probe knows.
@@ -158,16 +167,36 @@ function toRecord(
  */
 async function findImported(
   sql: Sql,
-  { id, pool }: VolumeRecord,
+  { id, pool, nonce }: VolumeRecord,
   storageId: string,
 ): Promise<VolumeRecord | undefined> {
   const known = await volumeTable.find(sql, { id });
   const owner = await findAtStorage(sql, storageId);
-  if (known && known.id === owner?.id && known.pool === pool && known.state === 'ready') return known;
+  const isSame = known?.id === owner?.id && known?.pool === pool && (nonce === '' || known.nonce === nonce);
+  if (known && isSame && known.state === 'ready') return known;
   if (owner) throw preconditionProblem(`"${storageId}" of the storage is already volume "${owner.id}"`);
   const other = known ?? (await findAtStorage(sql, id));
   if (other) throw new Problem('ALREADY_EXISTS', `"${id}" is the id of another volume; choose another name`);
   return undefined;
+}
+
+/** Throws unless the pool takes over volumes of drivers, and the request says all that no driver is asked for. */
+function requireTakeable(pool: Pool, { volumeId, storageId, sizeBytes = 0 }: ImportRequest): void {
+  requireOffered(pool, pool.backend.take, 'import of volumes that a CSI driver made');
+  if (storageId !== volumeId)
+    throw invalidProblem('storageId: leave it out, since "existing" names the volume');
+  if (sizeBytes === 0)
+    throw invalidProblem('sizeBytes: is required, because a CSI driver is not asked for it');
+}
+
+async function take(
+  { backend }: Pool,
+  { existing, capabilities, sizeBytes = 0 }: ImportRequest,
+  { id, nonce, segments }: VolumeRecord,
+): Promise<number> {
+  if (!backend.take || !existing) return sizeBytes;
+  const volume = { id, nonce, existing, capabilities, sizeBytes, ...(segments && { segments }) };
+  return (await backend.take(volume)).sizeBytes;
 }
 
 /** Other callers get a time slice after this number of ids of the storage. */

@@ -1,7 +1,13 @@
 import { formatOptionsOf, storageContext } from '../../src/api/filesystems.ts';
 import type { ExistingFilesystem } from '../../src/api/filesystems/candidates.ts';
 import { limits } from '../../src/api/limits.ts';
-import { preconditionProblem, Problem, problemTable, unavailableProblem } from '../../src/api/problem.ts';
+import {
+  invalidProblem,
+  preconditionProblem,
+  Problem,
+  problemTable,
+  unavailableProblem,
+} from '../../src/api/problem.ts';
 import { formatSegments, type Segments } from '../../src/api/topology.ts';
 import { sameJson } from '../../src/lib/json.ts';
 import type { Backend, CreatedVolume, VolumeSource } from '../backend.ts';
@@ -58,6 +64,7 @@ export async function createVolume(options: ServiceOptions, request: VolumeReque
   const { cluster, id, spec } = request;
   const resource: Resource = { kind: 'volume', id };
   requireOwnNew(cluster, resource);
+  if (spec.existing) throw invalidProblem('body.existing: only an operator imports a volume');
   await requireSourceAccess(options.engine.reader, { cluster, id, source: spec.source });
   const placing = spec.topology && requirementSteps(spec.topology);
   const requirement = placing ? await options.slices.work(cluster, placing) : anywhere;

@@ -55,6 +55,7 @@ const featureMeanings = {
   nodes: 'a node must be reported to it before a volume is attached to that node',
   'node-details':
     "it needs a node's addresses, its name or its cloud's id, so a node's report must give them",
+  import: 'it takes over volumes that a CSI driver made before (`existing`)',
 } as const;
 
 export type Feature = keyof typeof featureMeanings;

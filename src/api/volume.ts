@@ -30,6 +30,15 @@ export const sizeSpecSchema = z
   })
   .meta({ id: 'SizeSpec', description: 'The minimum and maximum size of a volume.' });
 
+/** A volume that the storage had before, with the words of its PersistentVolume. */
+export const existingVolumeSchema = z
+  .strictObject({
+    driver: text('ebs.csi.aws.com').describe('The CSI driver that made it.'),
+    handle: text('vol-0123').describe('Its `volumeHandle`.'),
+    context: stringMap.default({}).describe('Its `volumeAttributes`.'),
+  })
+  .meta({ id: 'ExistingVolume', description: 'A volume that a CSI driver made before.' });
+
 export const volumeSpecSchema = z
   .strictObject({
     name: nameOf('pvc-1').describe("The caller's name for the volume. The id is made from it."),
@@ -41,6 +50,11 @@ export const volumeSpecSchema = z
       .optional()
       .describe('The initial values of parameters that can be changed later.'),
     topology: topologyRequirementSchema.optional().describe('Absent: the pool chooses the location.'),
+    existing: existingVolumeSchema
+      .optional()
+      .describe(
+        'Only with the feature `import`, from a gateway on behalf of its operator: the volume exists, and stays as it is. A gateway refuses it.',
+      ),
   })
   .meta({ id: 'VolumeSpec', description: 'The request for a new volume.' });
 
@@ -146,6 +160,7 @@ export const healthPageSchema = pageSchemaOf('volumes', healthSchema, {
 });
 
 export type VolumeSource = z.infer<typeof volumeSourceSchema>;
+export type ExistingVolume = z.infer<typeof existingVolumeSchema>;
 export type VolumeSpec = z.infer<typeof volumeSpecSchema>;
 export type SizeSpec = z.infer<typeof sizeSpecSchema>;
 export type Grant = z.infer<typeof grantSchema>;

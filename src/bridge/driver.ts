@@ -85,6 +85,7 @@ export function featuresOf({ can }: Driver): readonly Feature[] {
     ...offered.map(([feature]) => feature as Feature).filter(feature => feature !== 'groups' || groups),
     'nodes',
     'node-details',
+    'import',
   ];
 }
 

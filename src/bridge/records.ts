@@ -80,7 +80,8 @@ export function openRecords(directory: string, driver: string) {
   // An exclusive lock keeps a second bridge away from the same records.
   db.exec(`pragma locking_mode = exclusive; pragma journal_mode = wal; pragma synchronous = full;
     create table if not exists records (kind text, id text, value text, primary key (kind, id)) without rowid;
-    create index if not exists snapshots_of on records (value ->> '$.spec.volumeId', id) where kind = 'snapshot'`);
+    create index if not exists snapshots_of on records (value ->> '$.spec.volumeId', id) where kind = 'snapshot';
+    create index if not exists handles on records (value ->> '$.made.handle') where kind = 'volume'`);
   const select = db.prepare('select value from records where kind = ? and id = ?');
   const selectPage = db.prepare(
     'select id, value from records where kind = ? and id > ? order by id limit ?',
@@ -94,6 +95,9 @@ export function openRecords(directory: string, driver: string) {
   const selectHeld = db.prepare(
     `select id from records where kind = 'volume'
       and exists (select 1 from json_each(records.value, '$.attachments') where key = ?) limit 1`,
+  );
+  const selectMade = db.prepare(
+    `select id from records where kind = 'volume' and value ->> '$.made.handle' = ?`,
   );
   const insert = db.prepare('insert or replace into records values (?, ?, ?)');
   const erase = db.prepare('delete from records where kind = ? and id = ?');
@@ -117,10 +121,9 @@ export function openRecords(directory: string, driver: string) {
     snapshotsOf: (volumeId: string): readonly WithId<'snapshot'>[] =>
       selectSnapshots.all(volumeId).map(({ id, value }) => parse<'snapshot'>(String(id), value)),
     /** Finds a volume that is attached to a node. */
-    volumeOn(nodeId: string): string | undefined {
-      const row = selectHeld.get(nodeId);
-      return row && String(row['id']);
-    },
+    volumeOn: (nodeId: string): string | undefined => idIn(selectHeld.get(nodeId)),
+    /** Finds the volume with the driver's handle. */
+    volumeOf: (handle: string): string | undefined => idIn(selectMade.get(handle)),
     /** Writes all records or none. */
     put<K extends Kind>(kind: K, ...records: readonly WithId<K>[]): void {
       db.exec('begin');
@@ -135,6 +138,10 @@ export function openRecords(directory: string, driver: string) {
     },
     close: () => db.close(),
   };
+}
+
+function idIn(row: Readonly<Record<string, unknown>> | undefined): string | undefined {
+  return row && String(row['id']);
 }
 
 function parse<K extends Kind>(id: string, value: unknown): WithId<K> {

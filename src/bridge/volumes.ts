@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import { Problem, preconditionProblem } from '../api/problem.ts';
+import { invalidProblem, Problem, preconditionProblem } from '../api/problem.ts';
 import {
   isWithin,
   toPage,
@@ -7,10 +7,11 @@ import {
   type Volume,
   type VolumeSource,
 } from '../sdk/server/vendor.ts';
+import type { ExistingVolume } from '../api/volume.ts';
 import { toCsiCapability } from '../csi/request.ts';
 import type { VolumeContentSource } from '../csi/generated/csi/v1/VolumeContentSource.ts';
 import type { CreateVolumeRequest } from '../csi/generated/csi/v1/CreateVolumeRequest.ts';
-import { dropIfRefused, nameFor, unlessRefused, type Driver } from './driver.ts';
+import { dropIfRefused, isMissing, isOpen, nameFor, unlessRefused, type Driver } from './driver.ts';
 import type { Records, VolumeRecord, WithId } from './records.ts';
 
 type Known = WithId<'volume'>;
@@ -46,10 +47,11 @@ export function createVolumes(bridge: Bridge) {
         spec: body,
         createdAt: new Date().toISOString(),
         mutableParameters: body.mutableParameters ?? {},
-        holdsData: body.source !== undefined,
+        holdsData: body.source !== undefined || body.existing !== undefined,
         attachments: {},
         ...(body.source && { source: sourceOf(records, body.source) }),
       };
+      if (body.existing) return [201, show(await takeOver(bridge, wanted, body.existing))];
       records.put('volume', wanted);
       const made = await make(bridge, wanted);
       if (!isWithin(made.made.sizeBytes, body)) throw existsProblem(volumeId);
@@ -114,6 +116,42 @@ export async function make({ driver, records }: Bridge, wanted: Known): Promise<
   return ready;
 }
 
+/**
+ * Records a volume that the driver made before, and changes nothing at the driver. NOT_FOUND if the driver does not know it,
+ * FAILED_PRECONDITION if it is another volume of the bridge.
+ */
+async function takeOver(
+  { driver, records }: Bridge,
+  wanted: Known,
+  existing: ExistingVolume,
+): Promise<Ready> {
+  const { handle, context } = existing;
+  if (existing.driver !== driver.name)
+    throw invalidProblem(`the volume is of driver "${existing.driver}", and this is driver "${driver.name}"`);
+  const { capabilities, requiredBytes: sizeBytes = 0, topology } = wanted.spec;
+  const request = {
+    volume_id: handle,
+    volume_context: context,
+    volume_capabilities: capabilities.map(toCsiCapability),
+    secrets: driver.secrets('provision'),
+  };
+  await driver.calls.controller
+    .ValidateVolumeCapabilities(request, driver.timeoutMs)
+    .catch((error: unknown) => {
+      // Kubernetes never makes this call, so drivers are trusted with no other refusal.
+      if (isMissing(error))
+        throw new Problem('NOT_FOUND', `driver "${driver.name}" has no volume "${handle}"`);
+      if (isOpen(error)) throw error;
+    });
+  const holder = records.volumeOf(handle);
+  if (holder !== undefined) throw preconditionProblem(`"${handle}" is already volume "${holder}"`);
+  const segments = topology?.requisite ?? [];
+  const made = { handle, context, sizeBytes, ...(segments.length > 0 && { topology: segments }) };
+  const taken = { ...wanted, made };
+  records.put('volume', taken);
+  return taken;
+}
+
 function toRequest(driver: Driver, { id, spec, source }: Known): CreateVolumeRequest {
   const { requiredBytes = 0, limitBytes = 0, capabilities, parameters, mutableParameters } = spec;
   const { requisite = [], preferred = [] } = spec.topology ?? {};
@@ -158,8 +196,14 @@ function isReady(volume: Known): volume is Ready {
 }
 
 /** The parts of a request that must be equal in a repetition. */
-function identityOf({ name, parameters = {}, mutableParameters = {}, source }: VolumeRecord['spec']) {
-  return { name, parameters, mutableParameters, source };
+function identityOf({
+  name,
+  parameters = {},
+  mutableParameters = {},
+  source,
+  existing,
+}: VolumeRecord['spec']) {
+  return { name, parameters, mutableParameters, source, existing };
 }
 
 function existsProblem(volumeId: string): Problem {

@@ -5,7 +5,15 @@ import type { Backend, HealthEntry, NewVolume } from '../../backend.ts';
 import { toParameters } from './parameters.ts';
 import type { Storage } from './storage.ts';
 
-type VolumeMembers = 'create' | 'delete' | 'list' | 'expand' | 'modification' | 'volumeHealth' | 'available';
+type VolumeMembers =
+  | 'create'
+  | 'take'
+  | 'delete'
+  | 'list'
+  | 'expand'
+  | 'modification'
+  | 'volumeHealth'
+  | 'available';
 
 const maxHealthEntries = 16;
 
@@ -43,6 +51,19 @@ export function createVolumes(storage: Storage): Pick<Backend, VolumeMembers> {
         );
       return { sizeBytes: created.sizeBytes, context: created.context, ...(segments && { segments }) };
     },
+    ...(has('import') && {
+      async take({ id, nonce, existing, sizeBytes, capabilities, segments }) {
+        const body = {
+          name: id,
+          requiredBytes: sizeBytes,
+          limitBytes: sizeBytes,
+          capabilities: [...capabilities],
+          existing,
+          ...(segments && { topology: { requisite: [segments], preferred: [segments] } }),
+        };
+        return vendor.ask('createVolume', { volumeId: names.idOf({ id, nonce }), body });
+      },
+    }),
     async delete(volume) {
       for (const volumeId of await storage.findIds(volume)) await vendor.ask('deleteVolume', { volumeId });
     },

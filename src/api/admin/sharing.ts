@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { capabilityList, capabilitySchema, poolName, segmentsSchema, sizeBytes, text } from '../storage.ts';
-import { grantSpecSchema, volumeSchema } from '../volume.ts';
+import { existingVolumeSchema, grantSpecSchema, volumeSchema } from '../volume.ts';
 import { dryRun } from './actions.ts';
 
 const isTrue = z
@@ -39,6 +39,11 @@ export const importSpecSchema = z
     capabilities: capabilityList
       .default([{ accessType: 'mount', accessMode: 'SINGLE_NODE_WRITER' }])
       .describe('The capabilities of the volume; by default mounted at one node.'),
+    existing: existingVolumeSchema
+      .optional()
+      .describe(
+        'Instead of `storageId`, for a pool over a CSI driver: a volume that the driver made before.',
+      ),
     sizeBytes: sizeBytes
       .optional()
       .describe(

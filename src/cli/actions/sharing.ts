@@ -1,7 +1,8 @@
 import type { OwnedVolume } from '../../api/admin.ts';
 import { clusterOf, readNodeId } from '../../api/ids.ts';
-import type { AccessMode, AccessType } from '../../api/storage.ts';
-import type { Grant } from '../../api/volume.ts';
+import type { Capability } from '../../api/storage.ts';
+import type { Segments } from '../../api/topology.ts';
+import type { ExistingVolume, Grant } from '../../api/volume.ts';
 import { toSize } from '../output/values.ts';
 import type { Action, ActionResult } from './action.ts';
 import { findUncutWarning } from './cut-off.ts';
@@ -63,21 +64,23 @@ type ImportValues = {
   readonly pool: string;
   /** The storage's name for it; undefined: the volume's id. */
   readonly storageId?: string | undefined;
+  /** A volume that a CSI driver made, in place of the storage's id. */
+  readonly existing?: ExistingVolume;
   /** Undefined: the storage reports the size. */
   readonly sizeBytes?: number | undefined;
-  readonly accessMode: AccessMode;
-  readonly accessType: AccessType;
+  readonly capabilities: readonly Capability[];
+  readonly topology?: Segments | undefined;
 };
 
 /** Imports an object of a pool's storage that belongs to no cluster as a volume. */
 export async function importVolume(
-  ...[client, call, { volumeId, isDry, accessMode, accessType, ...rest }]: Parameters<Action<ImportValues>>
+  ...[client, call, { volumeId, isDry, capabilities, ...rest }]: Parameters<Action<ImportValues>>
 ): Promise<OwnedResult> {
-  const body = { ...rest, capabilities: [{ accessType, accessMode }], dryRun: isDry };
+  const body = { ...rest, capabilities: [...capabilities], dryRun: isDry };
   const data = await client.importVolume({ volumeId, body }, call);
   const { sizeBytes } = data.volume;
   const size = sizeBytes > 0 ? `, ${toSize(sizeBytes)}` : '';
-  const object = `"${rest.storageId ?? volumeId}" of pool "${rest.pool}"`;
+  const object = `"${rest.existing?.handle ?? rest.storageId ?? volumeId}" of pool "${rest.pool}"`;
   const verb = isDry ? 'would be' : 'is now';
   return { data, table: `${object} ${verb} volume "${volumeId}" of cluster "${clusterOf(volumeId)}"${size}` };
 }

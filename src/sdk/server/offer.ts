@@ -2,7 +2,7 @@ import type { z } from 'zod';
 import type { NamedOperation } from '../../api/operations.ts';
 import { invalidProblem, Problem } from '../../api/problem.ts';
 import type { Capability, capabilitiesSchema } from '../../api/storage.ts';
-import type { SizeSpec, VolumeSource } from '../../api/volume.ts';
+import type { ExistingVolume, SizeSpec, VolumeSource } from '../../api/volume.ts';
 import { ignoredKeywords, toParameters } from '../../../gateway/backends/rest/parameters.ts';
 import { chooseSize } from '../../../gateway/volumes/size.ts';
 import { readBy } from '../../../gateway/volumes/validate.ts';
@@ -17,6 +17,7 @@ type Body = {
   readonly parameters?: Readonly<Record<string, string>>;
   readonly mutableParameters?: Readonly<Record<string, string>>;
   readonly source?: VolumeSource;
+  readonly existing?: ExistingVolume;
 };
 
 const noParameters = { type: 'object', additionalProperties: false };
@@ -42,10 +43,12 @@ export function createOfferCheck({ accessModes, accessTypes, features, parameter
   ]);
   const mutable = toParameters(features.includes('modify') ? parameters.mutable : noParameters, 'mutable');
   return ({ id }: NamedOperation, body: Body): void => {
-    const { capability, capabilities = capability ? [capability] : [], source } = body;
+    const { capability, capabilities = capability ? [capability] : [], source, existing } = body;
     for (const { accessMode, accessType } of capabilities)
       if (!accessModes.includes(accessMode) || !accessTypes.includes(accessType))
         throw invalidProblem(`the access mode ${accessMode} for ${accessType} is not offered`);
+    if (existing && !features.includes('import'))
+      throw invalidProblem('volumes that a driver made before are not offered');
     if (source && !features.includes(featureOf[source.kind]))
       throw invalidProblem(`a volume from a ${source.kind} is not offered`);
     const schema = schemas.get(id);

@@ -117,8 +117,7 @@ export function importing(pool: string, id?: string): OfferedAction {
         pool,
         storageId,
         sizeBytes: size === undefined ? undefined : requireBytes(size),
-        accessMode: accessMode as AccessMode,
-        accessType: accessType as AccessType,
+        capabilities: [{ accessMode: accessMode as AccessMode, accessType: accessType as AccessType }],
         isDry,
       };
       return withManifests(await importVolume(client, call(), request), isDry);

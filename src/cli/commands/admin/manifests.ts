@@ -1,5 +1,6 @@
 import type { OwnedVolume } from '../../../api/admin.ts';
 import type { AccessMode } from '../../../api/storage.ts';
+import type { Segments } from '../../../api/topology.ts';
 
 /** Names in the cluster that gets the volume. */
 export type ManifestNames = {
@@ -53,13 +54,7 @@ export function toManifests(
     ...(first?.fsType && !isBlock && { fsType: first.fsType }),
     ...(Object.keys(volume.context).length > 0 && { volumeAttributes: volume.context }),
   };
-  const terms = volume.topology?.map(segments => ({
-    matchExpressions: Object.entries(segments).map(([key, value]) => ({
-      key,
-      operator: 'In',
-      values: [value],
-    })),
-  }));
+  const terms = volume.topology?.map(toTerm);
   return [
     {
       apiVersion: 'v1',
@@ -69,6 +64,7 @@ export function toManifests(
         capacity: { storage },
         ...both,
         persistentVolumeReclaimPolicy: 'Retain',
+        ...(first?.mountFlags && { mountOptions: first.mountFlags }),
         claimRef: { namespace, name: claim },
         csi,
         ...(terms && { nodeAffinity: { required: { nodeSelectorTerms: terms } } }),
@@ -81,6 +77,11 @@ export function toManifests(
       spec: { ...both, volumeName: name, resources: { requests: { storage } } },
     },
   ];
+}
+
+function toTerm(segments: Segments): object {
+  const found = Object.entries(segments);
+  return { matchExpressions: found.map(([key, value]) => ({ key, operator: 'In', values: [value] })) };
 }
 
 /**

@@ -1,5 +1,5 @@
 import { accessModes, accessTypes } from '../../../api/storage.ts';
-import { bytes, choice, text } from '../../../lib/parsers.ts';
+import { bytes, choice, localPath, text } from '../../../lib/parsers.ts';
 import { onOrOff } from '../../../lib/settings.ts';
 import { toOutput } from '../../output/formats.ts';
 import type { Grant } from '../../../api/volume.ts';
@@ -7,6 +7,7 @@ import type { Action, ActionResult } from '../../actions/action.ts';
 import { type Copied, grantCopies, revokeCopies } from '../../actions/copies.ts';
 import { grant, importVolume, type OwnedResult, revoke, transfer } from '../../actions/sharing.ts';
 import { command, dryRun, shared } from './command.ts';
+import { readPersistentVolume } from './persistent-volume.ts';
 import { type ManifestNames, toManifests, toSnapshotManifests } from './manifests.ts';
 
 const volume = { doc: "the volume's id", parse: text } as const;
@@ -102,6 +103,11 @@ export const sharingCommands = {
         parse: text,
         optional: true,
       },
+      manifest: {
+        doc: 'file with the PersistentVolume of a volume that a CSI driver made, for a pool over that driver; it replaces --storage-id, --size and the access',
+        parse: localPath,
+        optional: true,
+      },
       size: {
         doc: 'size of the volume; needed only if the storage does not report it',
         parse: bytes,
@@ -117,10 +123,14 @@ export const sharingCommands = {
       ...kubernetes,
     },
     operands: ['volume'],
-    async ask(client, call, { volume: volumeId, pool, 'storage-id': storageId, ...rest }) {
+    async ask(client, call, { volume: volumeId, pool, 'storage-id': storageId, manifest, ...rest }) {
       const { size: sizeBytes, 'dry-run': isDry, ...more } = rest;
       const { 'access-mode': accessMode, 'access-type': accessType, ...names } = more;
-      const values = { volumeId, pool, storageId, sizeBytes, accessMode, accessType, isDry };
+      const found =
+        manifest === undefined
+          ? { storageId, sizeBytes, capabilities: [{ accessType, accessMode }] }
+          : readPersistentVolume(manifest);
+      const values = { volumeId, pool, isDry, ...found };
       return printManifests(importVolume(client, call, values), { isDry, names });
     },
   }),
