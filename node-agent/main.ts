@@ -21,6 +21,7 @@ import { requireShared } from './plugin/mount-propagation.ts';
 import { openRecords, pathsOf } from './state/records.ts';
 import type { Registration } from './plugin/registration.ts';
 import { createSurvey, report, type Survey } from './plugin/preflight.ts';
+import type { DriverVolumes } from './drivers/volumes.ts';
 import { createTopology } from './plugin/topology.ts';
 import { createWatch } from './host/stuck-commands.ts';
 import { requireCarrier } from './volumes/carriers/index.ts';
@@ -141,13 +142,13 @@ async function serveNode(config: NodeConfig, shared: AgentParts): Promise<GrpcSe
     advertised: config['plugin-capabilities'],
     isReady: () => true,
   });
-  const topology = findTopology(config, shared);
   // Loaded only if there are other drivers.
   const others = config['csi-drivers']
     ? await (
         await import('./drivers/volumes.ts')
       ).openDriverVolumes(agent, `${config['state-dir']}/driver-volumes`)
     : undefined;
+  const topology = findTopology(config, shared, others);
   const node = createNode(agent, { nodeId, key, maxVolumes: config['max-volumes'], topology, others }, lock);
   const services = [
     { definition: Identity, handlers: identity },
@@ -157,9 +158,16 @@ async function serveNode(config: NodeConfig, shared: AgentParts): Promise<GrpcSe
 }
 
 /** Returns the source of the node's topology, which is empty unless the plugin advertises it (CSI spec, "NodeGetInfo"). */
-function findTopology(config: NodeConfig, { log, survey }: AgentParts): () => Promise<Segments> {
+function findTopology(
+  config: NodeConfig,
+  { log, survey }: AgentParts,
+  others: DriverVolumes | undefined,
+): () => Promise<Segments> {
   const { topology: given = {}, 'driver-name': driverName } = config;
-  if (config['plugin-capabilities'].includes('topology')) return createTopology(given, driverName, survey);
+  if (config['plugin-capabilities'].includes('topology')) {
+    const own = createTopology(given, driverName, survey);
+    return async () => ({ ...(await others?.topology()), ...(await own()) });
+  }
   if (config.topology) log.warn('--topology is not reported: --plugin-capabilities does not have "topology"');
   return async () => ({});
 }

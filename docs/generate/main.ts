@@ -9,6 +9,7 @@ import { clusterSchema, operatorsSchema, topologySchema } from '../../gateway/co
 import { attachmentsSchema } from '../../gateway/configuration/attachments.ts';
 import { concurrencySchema } from '../../gateway/configuration/concurrency.ts';
 import { nodeSettings } from '../../node-agent/config.ts';
+import { bridgeSettings } from '../../src/bridge/config.ts';
 import { type Limit, limits } from '../../src/api/limits.ts';
 import { vendorDocument } from '../../src/api/http/openapi.ts';
 import { problemTable } from '../../src/api/problem.ts';
@@ -104,6 +105,7 @@ function config(): string {
     gateway: gatewaySettings,
     controller: controllerSettings,
     node: nodeSettings,
+    bridge: bridgeSettings,
     enroll: enrollSettings,
     'init vendor': initCommands.vendor.settings,
     verify: verifySettings,

@@ -1,6 +1,7 @@
 import type { AttachmentOf } from '../../src/api/attachment.ts';
 import { asProblem, preconditionProblem, problemTable, unavailableProblem } from '../../src/api/problem.ts';
 import type { Capability } from '../../src/api/storage.ts';
+import type { Segments } from '../../src/api/topology.ts';
 import type { UnaryCall } from '../../src/csi/call.ts';
 import { toCsiCapability, type SizeBounds } from '../../src/csi/request.ts';
 import { mountsAt, topMount } from '../../src/lib/linux/mountinfo.ts';
@@ -58,6 +59,15 @@ export async function openDriverVolumes(agent: Agent, directory: string) {
 
   return {
     has: (volumeId: string): boolean => find(volumeId) !== undefined,
+
+    /** Returns the node's topology as the node plugins tell it. UNAVAILABLE while one of them does not answer. */
+    async topology(): Promise<Segments> {
+      const asked = Array.from(plugins.values(), ({ ask }) =>
+        ask((calls, timeoutMs) => calls.NodeGetInfo({}, timeoutMs)),
+      );
+      const found = await Promise.all(asked);
+      return Object.assign({}, ...found.map(({ accessible_topology: at }) => at?.segments)) as Segments;
+    },
 
     async stage(request: StageRequest, secrets: Secrets, call: Call): Promise<void> {
       const { volumeId, stagingPath, attachment, capability } = request;

@@ -1,4 +1,5 @@
 import { accessModes, accessTypes } from '../api/storage.ts';
+import { parseSegments } from '../api/topology.ts';
 import { bytes, choice, durationMs, hostPort, list, localPath, text } from '../lib/parsers.ts';
 import { logFormatSetting, logLevelSetting, type SettingsOf } from '../lib/settings.ts';
 import { parseNodeIdRule } from './node-ids.ts';
@@ -44,6 +45,11 @@ export const bridgeSettings = {
     doc: 'access types of volumes: mount, block',
     parse: list(choice(...accessTypes)),
     default: 'mount,block',
+  },
+  topologies: {
+    doc: "locations of the driver's volumes, best first, with the keys that its node plugin tells, separated by semicolons, such as topology.ebs.csi.aws.com/zone=a;topology.ebs.csi.aws.com/zone=b; without it volumes count as reachable from everywhere",
+    parse: (value: string) => value.split(';').map(parseSegments),
+    optional: true,
   },
   'size-step': {
     doc: "step of the sizes of volumes, such as 1Gi, if the driver rounds sizes up: CSI's drivers do not tell it",

@@ -20,6 +20,9 @@ import { createVolumes, make as makeVolume } from './volumes.ts';
 
 type Bridge = { readonly driver: Driver; readonly records: Records };
 
+/** The capability of drivers whose volumes are not reachable from everywhere. */
+const placed = 'VOLUME_ACCESSIBILITY_CONSTRAINTS';
+
 /** The pieces of interrupted work that are finished at a time. */
 const maxConcurrent = 8;
 
@@ -60,15 +63,21 @@ export async function startBridge(config: BridgeConfig, log: Log): Promise<Runni
   await once(server, 'listening');
   opened.defer(() => new Promise<void>(resolve => void server.close(() => resolve())));
   const { address, port: actual } = server.address() as AddressInfo;
+  if (driver.can(placed) && !config.topologies)
+    log.warn("the driver's volumes have a topology, and clusters do not learn it without --topologies");
   log.info('connected to the driver', { endpoint, detail: `${driver.name} ${driver.version}` });
   const open = opened.move();
   return { ready: { bridge: `http://${address}:${actual}` }, close: () => open.disposeAsync() };
 }
 
 function toOffer(driver: Driver, config: BridgeConfig): Offer {
+  const { topologies } = config;
+  if (topologies && !driver.can(placed))
+    throw new Error(`the driver "${driver.name}" has no topology (${placed}): leave --topologies out`);
   return {
     version: driver.version || 'unknown',
-    features: [...featuresOf(driver)],
+    features: [...featuresOf(driver), ...(topologies ? (['topology'] as const) : [])],
+    ...(topologies && { topologies }),
     accessModes: [...accessModesOf(driver, config['access-modes'])],
     accessTypes: [...config['access-types']],
     protocols: ['csi'],

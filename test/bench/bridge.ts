@@ -12,7 +12,7 @@ import { createVolume, ext4, unlimited } from './volume.ts';
 const token = 'bench';
 const floor = 'the same calls of the driver itself';
 
-/** Measures what the bridge adds to the calls of a driver's controller plugin. */
+/** Measures the time and CPU that the bridge adds to the calls of a driver's controller plugin. */
 export const bridgeBench: Bench = {
   name: 'bridge',
   doc: 'create, attach, detach and delete of a volume through fairlead bridge, beside the same calls of its driver, which is Fairlead itself',

@@ -140,7 +140,9 @@ async function overDriver(t: TestContext, accessType: string): Promise<void> {
   const base = join(dir, `driver-${accessType}`);
   const work = join(base, 'work');
   mkdirSync(work, { recursive: true });
-  const { driver, ...own } = await startBridged(t, base, { 'node-id': 'sanity-node', 'kubelet-dir': work });
+  const { driver, ...own } = await startBridged(t, base, {
+    flags: { 'node-id': 'sanity-node', 'kubelet-dir': work },
+  });
   assertSane(t, { tools: dir, base, work, accessType, ...own });
   const left = await clientOf(t, driver.controller).controller.ListVolumes({});
   assert.deepEqual([left.entries, mountsBelow(base), loopDevicesOf(base)], [[], [], []]);

@@ -7,7 +7,7 @@ import { settingsOf } from '../../harness/program.ts';
 
 // Serves the bridge as a vendor's server is served in tests: with PORT, DIR and TOKEN, and its address on standard output.
 
-const { DIR = '', PORT = '0', TOKEN = '', CSI_ENDPOINT = '', NODE_ID = '' } = process.env;
+const { DIR = '', PORT = '0', TOKEN = '', CSI_ENDPOINT = '', NODE_ID = '', TOPOLOGIES } = process.env;
 const tokenFile = join(DIR, 'token');
 writeFileSync(tokenFile, TOKEN);
 const { ready } = await startBridge(
@@ -17,6 +17,7 @@ const { ready } = await startBridge(
     listen: `127.0.0.1:${PORT}`,
     'token-file': tokenFile,
     'node-id': NODE_ID,
+    topologies: TOPOLOGIES,
     'size-step': '1Mi',
   }),
   silentLog,

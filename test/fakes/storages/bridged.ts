@@ -26,20 +26,27 @@ export async function startGroupStorage(t: TestContext, dir: string) {
   return { storage, flags: { config, capacity: undefined, 'plugin-capabilities': 'group-snapshots' } };
 }
 
+/** The settings of a Fairlead and of its driver, and variables of the bridge. */
+type Settings = {
+  readonly flags?: Flags;
+  readonly ofDriver?: Flags;
+  readonly env?: Readonly<Record<string, string>>;
+};
+
 /** Starts a Fairlead with a pool that is a bridge over a driver, and a node that accepts the driver. */
-export async function startBridged(t: TestContext, dir: string, flags: Flags = {}) {
-  const { driver, env } = await startDriver(t, dir);
-  const bridge = await startVendor(t, { command: bridgeCommand, env });
+export async function startBridged(t: TestContext, dir: string, { flags, ofDriver, env }: Settings = {}) {
+  const { driver, env: own } = await startDriver(t, dir, ofDriver);
+  const bridge = await startVendor(t, { command: bridgeCommand, env: { ...own, ...env } });
   const config = join(dir, 'pools.yaml');
   writePool(config, bridge, { attachments: { protocols: ['csi'], drivers: ['csi.fairlead.dev'] } });
-  const own = await startDev(t, {
+  const dev = await startDev(t, {
     dir: join(dir, 'own'),
     config,
     capacity: undefined,
     'csi-drivers': `csi.fairlead.dev=${new URL(driver.node).pathname}`,
     ...flags,
   });
-  return { ...own, driver, bridge };
+  return { ...dev, driver, bridge };
 }
 
 /** Writes the configuration of a Fairlead whose pool is a vendor's storage. */
