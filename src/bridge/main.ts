@@ -43,7 +43,8 @@ export async function startBridge(config: BridgeConfig, log: Log): Promise<Runni
   opened.defer(() => driver.calls.close());
   const records = openRecords(config.dir, driver.name);
   opened.defer(() => records.close());
-  const bridge = { driver, records, nodeIdOf: config['node-id'] };
+  const offer = toOffer(driver, config);
+  const bridge = { driver, records, nodeIdOf: config['node-id'], limits: offer.limits };
   await finishInterrupted(bridge, log);
   const operations: VendorOperations = {
     ...createVolumes(bridge),
@@ -53,7 +54,7 @@ export async function startBridge(config: BridgeConfig, log: Log): Promise<Runni
     ...(featuresOf(driver).includes('groups') && createGroups(bridge)),
   };
   const { fetch } = createVendor({
-    capabilities: toOffer(driver, config),
+    capabilities: offer,
     operations: documented(operations),
     authenticate,
     areIndependent: true,

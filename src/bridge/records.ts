@@ -35,6 +35,8 @@ export type VolumeRecord = {
   readonly attachments: Readonly<Record<string, AttachmentRecord>>;
   /** The source at the driver, which a repeated creation names again even if it is deleted by then. */
   readonly source?: VolumeContentSource;
+  /** The size that the driver is asked for, within all bounds; 0 lets the driver choose. */
+  readonly wantedBytes: number;
 } & Made<{ readonly sizeBytes: number; readonly context: Texts; readonly topology?: readonly Segments[] }>;
 
 /** `isReady` of a snapshot: volumes can be made from it. */

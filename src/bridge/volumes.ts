@@ -2,7 +2,9 @@ import { isDeepStrictEqual } from 'node:util';
 import { invalidProblem, Problem, preconditionProblem } from '../api/problem.ts';
 import {
   isWithin,
+  sizeFor,
   toPage,
+  type Offer,
   type VendorOperations,
   type Volume,
   type VolumeSource,
@@ -20,11 +22,16 @@ export type Ready = Known & Required<Pick<VolumeRecord, 'made'>>;
 /** The number of records that one page reads at most. */
 export const maxPage = 500;
 
-type Bridge = { readonly driver: Driver; readonly records: Records };
+type Bridge = {
+  readonly driver: Driver;
+  readonly records: Records;
+  /** The limits of sizes, which the bridge keeps itself: drivers differ in what they check and how they round. */
+  readonly limits: Offer['limits'];
+};
 
 /** Creates the operations on volumes. Each writes its intent before it calls the driver, so that a later call can finish it. */
 export function createVolumes(bridge: Bridge) {
-  const { driver, records } = bridge;
+  const { driver, records, limits } = bridge;
   const { calls, secrets, timeoutMs } = driver;
   return {
     getVolume: ({ volumeId }) => [200, show(requireKnown(records, volumeId))],
@@ -49,7 +56,7 @@ export function createVolumes(bridge: Bridge) {
         mutableParameters: body.mutableParameters ?? {},
         holdsData: body.source !== undefined || body.existing !== undefined,
         attachments: {},
-        ...(body.source && { source: sourceOf(records, body.source) }),
+        ...chooseSize(body, limits, body.source && sourceOf(records, body.source)),
       };
       if (body.existing) return [201, show(await takeOver(bridge, wanted, body.existing))];
       records.put('volume', wanted);
@@ -97,7 +104,7 @@ function toAfter(pageToken: string): string {
 }
 
 /** Asks the driver for the volume, and records it. After a final refusal nothing is left, neither there nor here. */
-export async function make({ driver, records }: Bridge, wanted: Known): Promise<Ready> {
+export async function make({ driver, records }: Omit<Bridge, 'limits'>, wanted: Known): Promise<Ready> {
   const answer = await driver.calls.controller
     .CreateVolume(toRequest(driver, wanted), driver.timeoutMs)
     .catch(dropIfRefused(() => records.drop('volume', wanted.id)));
@@ -107,7 +114,7 @@ export async function make({ driver, records }: Bridge, wanted: Known): Promise<
   const made = {
     handle: volume.volume_id,
     // 0 is an unknown size (CSI spec, "CreateVolume").
-    sizeBytes: Number(volume.capacity_bytes) || (wanted.spec.requiredBytes ?? 0),
+    sizeBytes: Number(volume.capacity_bytes) || wanted.wantedBytes,
     context: volume.volume_context,
     ...(topology.length > 0 && { topology }),
   };
@@ -152,15 +159,13 @@ async function takeOver(
   return taken;
 }
 
-function toRequest(driver: Driver, { id, spec, source }: Known): CreateVolumeRequest {
-  const { requiredBytes = 0, limitBytes = 0, capabilities, parameters, mutableParameters } = spec;
+function toRequest(driver: Driver, { id, spec, source, wantedBytes }: Known): CreateVolumeRequest {
+  const { limitBytes = 0, capabilities, parameters, mutableParameters } = spec;
   const { requisite = [], preferred = [] } = spec.topology ?? {};
   const toTopologies = (terms: typeof requisite) => terms.map(segments => ({ segments }));
   return {
     name: nameFor('pvc', id),
-    ...(requiredBytes + limitBytes > 0 && {
-      capacity_range: { required_bytes: requiredBytes, limit_bytes: limitBytes },
-    }),
+    ...(wantedBytes > 0 && { capacity_range: { required_bytes: wantedBytes, limit_bytes: limitBytes } }),
     volume_capabilities: capabilities.map(toCsiCapability),
     parameters: parameters ?? {},
     mutable_parameters: mutableParameters ?? {},
@@ -176,12 +181,32 @@ function toRequest(driver: Driver, { id, spec, source }: Known): CreateVolumeReq
   };
 }
 
+/** A source at the driver, and its size. */
+type Source = { readonly source: VolumeContentSource; readonly sizeBytes: number };
+
+/** Chooses the size to ask for. OUT_OF_RANGE if none is within the request's bounds and not below the source's size. */
+function chooseSize(
+  body: VolumeRecord['spec'],
+  limits: Offer['limits'],
+  from: Source | undefined,
+): Pick<VolumeRecord, 'source' | 'wantedBytes'> {
+  const { requiredBytes = 0, limitBytes = 0 } = body;
+  // A volume that exists keeps its size.
+  if (body.existing || (!from && requiredBytes + limitBytes === 0)) return { wantedBytes: 0 };
+  return { wantedBytes: sizeFor(body, limits, from?.sizeBytes), ...(from && { source: from.source }) };
+}
+
 /** Finds the source at the driver. NOT_FOUND if it is missing. */
-function sourceOf(records: Records, source: VolumeSource): VolumeContentSource {
-  if (source.kind === 'volume')
-    return { volume: { volume_id: requireReady(records, source.volumeId).made.handle } };
+function sourceOf(records: Records, source: VolumeSource): Source {
+  if (source.kind === 'volume') {
+    const { handle, sizeBytes } = requireReady(records, source.volumeId).made;
+    return { source: { volume: { volume_id: handle } }, sizeBytes };
+  }
   const snapshot = records.find('snapshot', source.snapshotId);
-  if (snapshot?.made) return { snapshot: { snapshot_id: snapshot.made.handle } };
+  if (snapshot?.made) {
+    const { handle, sizeBytes } = snapshot.made;
+    return { source: { snapshot: { snapshot_id: handle } }, sizeBytes };
+  }
   throw new Problem('NOT_FOUND', `there is no snapshot "${source.snapshotId}"`);
 }
 

@@ -15,7 +15,7 @@ import { makeSidecarImages, makeTestImages } from './images.ts';
 import { unpackLayer, layer } from './layer.ts';
 import { debianPackages, unpackPackages } from './debian.ts';
 import { buildTools, copyCustomResources, copyStages, toolsOf } from './go-tools.ts';
-import { buildUpstream, upstreamFiles } from './upstream.ts';
+import { buildMockDriver, buildUpstream, upstreamFiles } from './upstream.ts';
 import { buildVelero, veleroFiles } from './velero.ts';
 
 /** A build step: the files that it makes, the pins that determine them, and a function that fills a directory. */
@@ -87,6 +87,11 @@ const parts: Readonly<Record<string, Part>> = {
       ...['upstream/suite_test.go', 'upstream/sshd/main.go', 'upstream.ts', 'images.ts'].map(textOf),
     ],
     build: (into, directory) => buildUpstream(into, join(directory, 'busybox')),
+  },
+  'mock-driver': {
+    makes: ['mock-driver'],
+    pins: [...pinsOf('upstream'), textOf('upstream/mock-driver/main.go')],
+    build: into => buildMockDriver(into),
   },
   velero: {
     makes: veleroFiles,

@@ -26,6 +26,12 @@ export function buildUpstream(into: string, busybox: string): void {
   unlinkSync(join(into, 'agnhost'));
 }
 
+/** Builds the CSI driver that Kubernetes' suite tests Kubernetes with. */
+export function buildMockDriver(into: string): void {
+  const output = join(into, 'mock-driver');
+  go('upstream', 'build', '-trimpath', '-ldflags=-s -w', '-o', output, './mock-driver');
+}
+
 const registry = 'registry.k8s.io/e2e-test-images';
 
 /** Makes the images from busybox, the suite's own program agnhost, and the machine's shell and dd. */
