@@ -101,7 +101,12 @@ export const parts: Readonly<Record<string, Part>> = {
   },
   lvm: {
     files: ['test/vm/lvm/lvm.test.ts'],
-    seconds: 700,
+    seconds: 450,
+    proves: ['gateway/backends/lvm', 'gateway/local/'],
+  },
+  'lvm-crashes': {
+    files: ['test/vm/lvm/crashes.test.ts'],
+    seconds: 300,
     proves: ['gateway/backends/lvm', 'gateway/local/'],
   },
   'lvm-many': {
