@@ -41,8 +41,8 @@ export const parts: Readonly<Record<string, Part>> = {
   'ceph-shares': { files: ['test/storage/ceph-shares.test.ts'], seconds: 450, proves: ceph },
   'fleet-shares': {
     files: ['test/vm/fleet/shares/shares.test.ts'],
-    seconds: 300,
-    proves: ['gateway/exports/nfs', 'gateway/backends/dir', 'node-agent/connectors/nfs.ts'],
+    seconds: 600,
+    proves: ['gateway/exports/nfs', 'gateway/backends/dir', 'node-agent/connectors/nfs.ts', 'test/zfs/'],
   },
   'fleet-exports': { files: ['test/vm/fleet/exports.test.ts'], seconds: 400, proves: exported },
   postgres: {

@@ -99,15 +99,7 @@ const zvolOf = (name: string, pool: string): string => `${zpool}/${pool}/fairlea
 
 /** Opens a pool of ZFS on the box's disk, with a filesystem for the gateway's files, and a dataset for each export. */
 function openDatasets() {
-  loadZfs();
-  // As the system does at its start.
-  if (existsSync(partition)) execFileSync('zpool', ['import', '-d', partition, zpool]);
-  else {
-    makePartition();
-    execFileSync('zpool', ['create', '-f', '-o', 'ashift=12', '-O', 'mountpoint=none', zpool, partition]);
-    zfs('create', '-o', `mountpoint=${root}`, `${zpool}/files`);
-    for (const name of Object.keys(exported)) zfs('create', `${zpool}/${name}`);
-  }
+  openStoragePool(root, Object.keys(exported));
   return {
     poolOf: (name: string) => ({ backend: 'zfs', dataset: `${zpool}/${name}` }),
     hash: (name: string, pool: string) => hashOfDevice(`/dev/zvol/${zvolOf(name, pool)}`),
@@ -116,6 +108,17 @@ function openDatasets() {
       return Number(zfs('get', '-Hp', '-o', 'value', 'referenced', zvolOf(name, pool)));
     },
   };
+}
+
+/** Opens a pool of ZFS on the box's disk, with datasets; its filesystem `files` is mounted at the path. */
+export function openStoragePool(path: string, datasets: readonly string[]): void {
+  loadZfs();
+  // As the system does at its start.
+  if (existsSync(partition)) return void execFileSync('zpool', ['import', '-d', partition, zpool]);
+  makePartition();
+  execFileSync('zpool', ['create', '-f', '-o', 'ashift=12', '-O', 'mountpoint=none', zpool, partition]);
+  zfs('create', '-o', `mountpoint=${path}`, `${zpool}/files`);
+  for (const name of datasets) zfs('create', `${zpool}/${name}`);
 }
 
 /** Makes one partition of the whole disk by a master boot record. To make partitions itself, ZFS needs all rules of udev. */

@@ -27,6 +27,9 @@ export type Servant = {
 /** A box with images, with thin pools of LVM, or with datasets of ZFS. */
 export type BoxRole = 'box' | 'thin-box' | 'zvol-box';
 
+/** A box that exports directories, or filesystems of ZFS. */
+export type ShareBoxRole = 'share-box' | 'zfs-share-box';
+
 /** A machine that executes the orders of its role (`box.ts`, `peer.ts`). */
 export type MachineServant = Servant & Pick<Machine, 'pause' | 'resume'>;
 
@@ -70,10 +73,10 @@ export function openFleet(t: TestContext, peers: number) {
   return {
     directory,
     /** Starts the machine in the middle, with a disk. */
-    startBox: (disk: string, role: BoxRole | 'share-box' = 'box'): Promise<MachineServant> =>
+    startBox: (disk: string, role: BoxRole | ShareBoxRole = 'box'): Promise<MachineServant> =>
       start(role, {
         disk,
-        ...(role === 'zvol-box' && { root: zfsRoot }),
+        ...((role === 'zvol-box' || role === 'zfs-share-box') && { root: zfsRoot }),
         cables: all.map(peer => ({ own: end('box', peer), other: end('peer', peer) })),
       }),
     /** Starts a machine that is cabled only to the box; its number is 1 or more. */

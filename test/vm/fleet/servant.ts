@@ -9,7 +9,8 @@ await serveOrders(openSync(findPort('outcomes'), 'r+'), open());
 
 /** Loads only the modules of the role; on emulated processors that takes half a minute. */
 async function open(): Promise<object> {
-  if (role === 'share-box') return (await import('./shares/box.ts')).openShareBox();
+  if (role === 'share-box' || role === 'zfs-share-box')
+    return (await import('./shares/box.ts')).openShareBox(role);
   if (role === 'box' || role === 'thin-box' || role === 'zvol-box')
     return (await import('./box.ts')).openBox(role);
   const { joinNetwork, openNode, openPeer } = await import('./peer.ts');

@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
 import { execFileSync, spawn } from 'node:child_process';
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { connectBox, mountDisk } from '../box.ts';
+import { connectBox, mountDisk, openStoragePool } from '../box.ts';
 import { address } from '../cables.ts';
+import type { ShareBoxRole } from '../fleet.ts';
 import { openGateway } from '../gateway.ts';
 
 const root = '/box';
@@ -12,10 +13,15 @@ const pool = {
   export: { protocol: 'nfs', addresses: [address], noRootSquash: true },
 };
 
-/** Opens a storage server for the cluster "c" that exports directories of a disk of this machine. */
-export async function openShareBox() {
+/** Opens a storage server for the cluster "c" that exports directories or filesystems of a disk of this machine. */
+export async function openShareBox(role: ShareBoxRole) {
   connectBox();
-  mountDisk('/dev/vda', root, 'prjquota');
+  if (role === 'share-box') mountDisk('/dev/vda', root, 'prjquota');
+  else {
+    openStoragePool(root, ['files/shares']);
+    // As on a machine with systemd, the server's root sees the mounts of new volumes.
+    execFileSync('mount', ['--make-rshared', '/']);
+  }
   startServer();
   mkdirSync(pool.dir, { recursive: true });
   return {
@@ -80,7 +86,7 @@ function makeServerRoot(): void {
     '/var',
   ]) {
     mkdirSync(`${root}${path}`, { recursive: true });
-    execFileSync('mount', [path === root ? '--bind' : '--rbind', '--', path, `${root}${path}`]);
+    execFileSync('mount', ['--rbind', '--', path, `${root}${path}`]);
   }
   const inRoot = `#!/bin/sh\nexec chroot ${root} /usr/sbin/exportfs "$@"\n`;
   writeFileSync('/usr/local/sbin/exportfs', inRoot, { mode: 0o755 });

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
+import { whyNoZfs } from '../../../zfs/zfs.ts';
 import { whyNoMachine } from '../../packages.ts';
 import { openFleet, type MachineServant, type Servant } from '../fleet.ts';
 import { requireNothingLeft, until, writtenOf, type Stage } from '../scenarios.ts';
@@ -10,32 +11,47 @@ const MiB = 2 ** 20;
 const skip = whyNoMachine();
 const capabilities = [{ accessType: 'mount', accessMode: 'MULTI_NODE_MULTI_WRITER' }];
 
-test('a box exports directories to two nodes', skip === undefined ? {} : { skip }, async t => {
-  const fleet = openFleet(t, 2);
-  const disk = join(fleet.directory, 'disk');
-  writeFileSync(disk, '');
-  truncateSync(disk, 1_024 * MiB);
-  const startBox = () => fleet.startBox(disk, 'share-box');
-  const [box, one, two] = await Promise.all([startBox(), fleet.startPeer(1), fleet.startPeer(2)]);
-  const keys = await box.ask('keys');
-  const ids = await Promise.all([one, two].map(node => node.ask<string>('start', keys)));
-  for (const [index, id] of ids.entries())
-    await box.ask('putNode', id, { addresses: [`10.77.${index + 1}.2`] });
-  const stage: Stage = { box, nodes: [one, two], ids: [ids[0] ?? '', ids[1] ?? ''] };
-  await t.test('a node that writes is cut off by a detach, and another one that writes goes on', () =>
-    cutOff(stage, { name: 'fenced' }),
-  );
-  await t.test('no write lands of a node that was paused meanwhile, even if it gets the volume again', () =>
-    cutOff(stage, { name: 'paused', isPaused: true }),
-  );
-  await t.test('a node that loses one of its volumes goes on with the other, and keeps its locks', () =>
-    loseOne(stage),
-  );
-  await t.test('a reader reads what another node writes, and writes nothing', () => readOnly(stage));
-  await t.test('a box serves its nodes again after a power cut, and no pod sees an error', () =>
-    losePower(t, stage, startBox),
-  );
-});
+const boxes = [
+  { role: 'share-box', shares: 'directories', why: skip },
+  {
+    role: 'zfs-share-box',
+    shares: 'filesystems of ZFS',
+    why: skip ?? whyNoZfs,
+  },
+] as const;
+
+for (const { role, shares, why } of boxes)
+  test(`a box exports ${shares} to two nodes`, why === undefined ? {} : { skip: why }, async t => {
+    const fleet = openFleet(t, 2);
+    const disk = join(fleet.directory, 'disk');
+    writeFileSync(disk, '');
+    truncateSync(disk, 1_024 * MiB);
+    const startBox = () => fleet.startBox(disk, role);
+    const [box, one, two] = await Promise.all([startBox(), fleet.startPeer(1), fleet.startPeer(2)]);
+    const keys = await box.ask('keys');
+    const ids = await Promise.all([one, two].map(node => node.ask<string>('start', keys)));
+    for (const [index, id] of ids.entries())
+      await box.ask('putNode', id, { addresses: [`10.77.${index + 1}.2`] });
+    const stage: Stage = { box, nodes: [one, two], ids: [ids[0] ?? '', ids[1] ?? ''] };
+    await t.test('a node that writes is cut off by a detach, and another one that writes goes on', () =>
+      cutOff(stage, { name: 'fenced' }),
+    );
+    await t.test('no write lands of a node that was paused meanwhile, even if it gets the volume again', () =>
+      cutOff(stage, { name: 'paused', isPaused: true }),
+    );
+    await t.test('a node that loses one of its volumes goes on with the other, and keeps its locks', () =>
+      loseOne(stage),
+    );
+    await t.test('a reader reads what another node writes, and writes nothing', () => readOnly(stage));
+    if (role === 'zfs-share-box')
+      await t.test('a full volume fails the writes of its nodes, and another volume goes on', () =>
+        fillUp(stage),
+      );
+    else
+      await t.test('a box serves its nodes again after a power cut, and no pod sees an error', () =>
+        losePower(t, stage, startBox),
+      );
+  });
 
 type Writer = { readonly box: Servant; readonly node: MachineServant; readonly id: string };
 
@@ -142,6 +158,34 @@ async function readOnly({ box, nodes: [one, two], ids }: Stage): Promise<void> {
   await two.ask('takeDown', name);
   await box.ask('detach', name, ids[1]);
   await box.ask('delete', name);
+  await requireNothingLeft({ box, nodes: [one, two] });
+}
+
+async function fillUp({ box, nodes: [one, two], ids }: Stage): Promise<void> {
+  for (const name of ['full', 'beside'])
+    await box.ask('create', name, 'shares', { requiredBytes: 16 * MiB, capabilities });
+  await startWriting({ box, node: two, id: ids[1] }, 'beside', 'lines');
+  const users = [
+    [one, ids[0]],
+    [two, ids[1]],
+  ] as const;
+  for (const [node, id] of users)
+    await node.ask('bringUp', 'full', await box.ask('attach', 'full', id, 'share'), 'share');
+  const fill = 'dd if=/dev/urandom of="$0/$(hostname)" bs=1M count=32 conv=fsync';
+  for (const [node] of users)
+    await assert.rejects(
+      node.ask('run', 'sh', ['-ec', fill, await node.ask('pathOf', 'full')]),
+      /Disk quota exceeded/,
+    );
+  await goesOn(two, 'beside');
+  await two.ask('stopWriting', 'beside');
+  await two.ask('takeDown', 'beside');
+  await box.ask('detach', 'beside', ids[1]);
+  for (const [node, id] of users) {
+    await node.ask('takeDown', 'full');
+    await box.ask('detach', 'full', id);
+  }
+  for (const name of ['full', 'beside']) await box.ask('delete', name);
   await requireNothingLeft({ box, nodes: [one, two] });
 }
 
