@@ -79,6 +79,16 @@ export const parts: Readonly<Record<string, Part>> = {
     seconds: 900,
     proves: ['examples/cinder/', 'test/cinder/', 'src/sdk/'],
   },
+  bridge: {
+    files: ['test/machine/bridge/bridge.test.ts'],
+    seconds: 400,
+    proves: ['src/bridge/', 'node-agent/drivers/', 'src/sdk/'],
+  },
+  'bridge-kills': {
+    files: ['test/machine/bridge/crash.test.ts'],
+    seconds: 900,
+    proves: ['src/bridge/', 'gateway/backends/rest'],
+  },
   'ceph-nodes': {
     files: ['test/storage/ceph-nodes.test.ts', 'test/storage/ceph-sanity.test.ts'],
     seconds: 200,
