@@ -58,11 +58,11 @@ export function clientOf(t: CleanupScope, socket: string): CsiClient {
 const [everyMs, patienceMs] = [200, 300_000] as const;
 
 /** The codes of temporary failures. */
-const passing: ReadonlySet<string> = new Set(['UNAVAILABLE', 'DEADLINE_EXCEEDED']);
+const passing: ReadonlySet<string> = new Set(['UNAVAILABLE', 'DEADLINE_EXCEEDED', 'ABORTED']);
 
 /**
- * Retries a call as kubelet does while the answer is UNAVAILABLE or DEADLINE_EXCEEDED, for at most five minutes; then
- * throws that answer.
+ * Retries a call as kubelet does while the answer is UNAVAILABLE, DEADLINE_EXCEEDED or ABORTED, for at most five minutes;
+ * then throws that answer.
  */
 export async function untilAvailable<T>(call: () => Promise<T>): Promise<T> {
   const deadlineMs = performance.now() + patienceMs;
