@@ -59,7 +59,7 @@ export async function startSandbox(
     inside,
     network: [...network, '--'],
     runTests: (file, env = {}, through = []) =>
-      runTests([...inside, ...through, process.execPath], file, env),
+      runTests(t, [...inside, ...through, process.execPath], { file, env }),
   };
 }
 
@@ -81,15 +81,17 @@ export function startScript(t: Pick<TestContext, 'after'>, command: readonly str
 }
 
 async function runTests(
+  t: Pick<TestContext, 'after'>,
   [program = '', ...args]: readonly string[],
-  file: string,
-  env: Readonly<Record<string, string>>,
+  { file, env }: { readonly file: string; readonly env: Readonly<Record<string, string>> },
 ): Promise<void> {
   const { NODE_TEST_CONTEXT: _, ...own } = process.env;
   const child = spawn(program, [...args, '--disable-warning=ExperimentalWarning', file], {
     env: { ...own, ...env },
     stdio: ['ignore', 'pipe', 'inherit'],
   });
+  // A test that has taken too long ends before its child.
+  t.after(() => child.kill('SIGKILL'));
   let said = '';
   child.stdout.setEncoding('utf8').on('data', (text: string) => {
     process.stdout.write(text);
