@@ -30,7 +30,8 @@ const codesByNumber = new Map(
 /** Connects to a CSI endpoint such as `unix:///csi/csi.sock`; the connection is opened at the first call. */
 export function connectCsi(endpoint: string) {
   const csi = loadCsi();
-  // After a driver's restart its first call comes through soon; the default is two minutes.
+  // The first call after a driver's restart succeeds within 5 s; by default the client waits up to two minutes before
+  // it connects again.
   const client = new Client(endpoint, credentials.createInsecure(), {
     'grpc.max_reconnect_backoff_ms': 5_000,
   });

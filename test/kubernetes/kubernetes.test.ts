@@ -22,7 +22,7 @@ import { crowdScenarios, loadScenarios } from './scenarios/load.ts';
 import { memoryOf } from './scenarios/memory.ts';
 import { nodeScenarios } from './scenarios/nodes.ts';
 import { placementScenarios } from './scenarios/placement.ts';
-import { volumeScenarios } from './scenarios/volumes.ts';
+import { sharedDirectoryScenarios, volumeScenarios } from './scenarios/volumes.ts';
 import type { Scenarios } from './scenarios/workspace.ts';
 import type { Pool } from './upstream/drivers.ts';
 import { createJudge } from './upstream/judge.ts';
@@ -83,6 +83,7 @@ describe('Fairlead on Kubernetes', { skip }, () => {
     testAll(copyScenarios);
     testAll(grantScenarios);
     testAll(volumeScenarios);
+    testAll(sharedDirectoryScenarios);
     testAll(placementScenarios);
     testAll(consistencyScenarios);
   });

@@ -12,7 +12,7 @@ import {
 import { copyScenarios } from './scenarios/copies.ts';
 import { rolloutScenarios } from './scenarios/faults/rollout.ts';
 import { untilNothingIsLeft } from './scenarios/leftovers.ts';
-import { volumeScenarios } from './scenarios/volumes.ts';
+import { sharedDirectoryScenarios, volumeScenarios } from './scenarios/volumes.ts';
 import type { Scenarios } from './scenarios/workspace.ts';
 import { useSite } from './suite.ts';
 
@@ -42,6 +42,7 @@ for (const version of otherVersions) {
     describe('side by side', { concurrency }, () => {
       testAll(copyScenarios);
       testAll(volumeScenarios);
+      testAll(sharedDirectoryScenarios);
     });
 
     testAll(rolloutScenarios);

@@ -10,7 +10,7 @@ import { releaseNamespace } from '../installation/release.ts';
 /** The existing CSI driver: Fairlead itself under another name, which has the pool `fast`. */
 export const driverName = 'storage.example';
 
-/** The driver's own name as a cluster at the gateway, which holds its volumes. */
+/** The cluster name under which the driver's volumes are at the gateway. */
 export const driverCluster = 'driver';
 
 /** The socket of the driver's node plugin on every node. */
@@ -74,7 +74,7 @@ type PodSpec = {
 };
 type DaemonSet = { readonly spec: { readonly template: { readonly spec: PodSpec } } };
 
-/** The arguments of Fairlead's own agent that a plugin without a registrar and without the controller's files lacks. */
+/** Arguments of Fairlead's agent that the plugin does not get: it has no registrar and no files of the controller. */
 const dropped =
   /^--(registration-dir|kubelet-endpoint|drained-nodes-file|gateway-keys-file|metrics-listen|csi-drivers|topology|driver-name|plugin-capabilities)=/;
 

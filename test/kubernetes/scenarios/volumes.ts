@@ -5,7 +5,7 @@ import { inWorkspace, type Scenarios } from './workspace.ts';
 
 const write = 'echo bytes > /data/file; sync';
 
-/** Scenarios of the kinds of a volume and its access modes. */
+/** Scenarios of the kinds of a volume and its access modes, apart from shared directories. */
 export const volumeScenarios: Scenarios<EastInstallation> = {
   "an ext4 volume exists before its pod, and a later pod reads an earlier pod's data": ({ east }) =>
     inWorkspace(east.cluster, 'ext4', async at => {
@@ -88,7 +88,10 @@ export const volumeScenarios: Scenarios<EastInstallation> = {
       await at.remove('pod/first');
       assert.equal(await at.exec('second', 'cat', '/data/file'), 'bytes');
     }),
+};
 
+/** Scenarios of directories that several nodes share. */
+export const sharedDirectoryScenarios: Scenarios<EastInstallation> = {
   'pods on all nodes write one ReadWriteMany directory, and a pod that may only read does so': ({ east }) =>
     inWorkspace(east.cluster, 'many', async at => {
       const nodes = east.nodes.map(({ name }) => name);

@@ -74,7 +74,7 @@ for (const { victim, moment } of sample('kills', kills, 1))
 type Moment = 'before' | 'after';
 type Chain = Awaited<ReturnType<typeof startChain>>;
 
-/** Starts a driver with all features, a bridge over it, and what a gateway needs for both; makes the first objects. */
+/** Starts a driver with all features and a bridge over it, prepares a gateway over the bridge, and creates the first objects. */
 async function startChain(t: TestContext) {
   const dir = directoryOf(t);
   const { flags } = await startGroupStorage(t, dir);

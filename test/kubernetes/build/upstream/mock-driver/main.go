@@ -1,4 +1,4 @@
-// Serves the mock driver of Kubernetes' own tests on a socket: mock-driver SOCKET NODE.
+// Serves the mock driver of Kubernetes' own tests on a socket: mock-driver SOCKET NAME, where NAME is the driver's name and its node's id.
 package main
 
 import (
