@@ -127,7 +127,7 @@ export function createAttachments(cinder: Cinder, records: Records, volumes: Nam
   } satisfies VendorOperations;
 }
 
-/** Nodes share a volume of a type with `multiattach`, if their modes allow it: all of them write, or at most one does. */
+/** Says whether nodes can share a volume: its type has `multiattach`, and by their modes all or at most one may write. */
 function canShare(volume: CinderResource, one: AttachmentRecord, spec: AttachmentSpec): boolean {
   const modes = [one.spec, spec].map(({ capability }) => capability.accessMode);
   const isShared = modes.every(mode => mode.startsWith('MULTI_NODE_')) && volume.multiattach === true;

@@ -19,14 +19,14 @@ export type Kind = 'volume' | 'snapshot';
 /** Attachments that are completed by their caller (3.44), with a mode (3.54). */
 const microversion = 'volume 3.59';
 /** The states of resources on which Cinder works. */
-const changing: ReadonlySet<string> = new Set('creating downloading extending retyping deleting'.split(' '));
+const busyStates = new Set(['creating', 'downloading', 'extending', 'retyping', 'deleting']);
 const pollMs = 200;
 const timeoutMs = 120_000;
 
 export type Cinder = ReturnType<typeof connectCinder>;
 
 /** Connects to Cinder's API of one project. Every failure that may have changed something is UNAVAILABLE. */
-export function connectCinder(env: Environment) {
+export function connectCinder(env: Environment, maxBusyMs = 600_000) {
   const keystone = signInto(env);
 
   /** Sends a request; undefined for a missing resource. A refusal is a FAILED_PRECONDITION with Cinder's message. */
@@ -81,10 +81,13 @@ export function connectCinder(env: Environment) {
     list,
     get,
 
-    /** Waits until a resource does not change any more. `undefined` once it is gone. */
+    /** Waits until Cinder's work on a resource ends. UNAVAILABLE if it takes too long. `undefined` once it is gone. */
     async settle(kind: Kind, resource: CinderResource | undefined): Promise<CinderResource | undefined> {
+      const deadlineMs = performance.now() + maxBusyMs;
       let found = resource;
-      while (found && changing.has(found.status)) {
+      while (found && busyStates.has(found.status)) {
+        if (performance.now() > deadlineMs)
+          throw new Problem('UNAVAILABLE', `${kind} "${found.name}" is still "${found.status}" at Cinder`);
         await sleep(pollMs);
         found = await get(kind, found.id);
       }

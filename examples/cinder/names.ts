@@ -52,8 +52,11 @@ export function createNamed(cinder: Cinder, kind: Kind) {
     require,
 
     /** Works on a resource, which is not deleted meanwhile: Cinder would leave half of the work. */
-    use: <T>(id: string, work: (found: CinderResource) => Promise<T>): Promise<T> =>
-      inTurn(id, async () => work((await cinder.settle(kind, await require(id))) ?? (await require(id)))),
+    async use<T>(id: string, work: (found: CinderResource) => Promise<T>): Promise<T> {
+      // Callers wait together for a resource that is stuck, and not each behind the time limits of the others.
+      await cinder.settle(kind, await require(id));
+      return inTurn(id, async () => work(await require(id)));
+    },
 
     async list<T extends { readonly id: string }>({ request, show, isWanted = () => true }: ListOf<T>) {
       const all = await cinder.list(kind);

@@ -74,8 +74,10 @@ async function identifyImage(info: ConnectionInfo): Promise<Identity> {
   const { name = '', auth_username: user = '' } = info;
   const { CEPH_CONF: conf = '/etc/ceph/ceph.conf' } = process.env;
   const login = ['--conf', conf, '--name', `client.${user}`, '--keyfile', keyFile(user)];
-  const said = JSON.parse(await run('rbd', [...login, 'info', '--format', 'json', name])) as Identity;
-  return { imageId: said['id'] ?? '', fsid: (await run('ceph', [...login, 'fsid'])).trim() };
+  const said = await run('rbd', [...login, 'info', '--format', 'json', name]);
+  const { id: imageId } = JSON.parse(said) as { readonly id?: string };
+  if (!imageId) throw new Problem('FAILED_PRECONDITION', `image "${name}" has no id: use format 2`);
+  return { imageId, fsid: (await run('ceph', [...login, 'fsid'])).trim() };
 }
 
 function toRbd(info: ConnectionInfo, _host: HostNames, { imageId = '', fsid = '' }: Identity): Reach {
@@ -128,10 +130,7 @@ function toNvme(info: ConnectionInfo, { nqn: hostNqn, uuid: hostId }: HostNames)
     throw new Problem('FAILED_PRECONDITION', 'the volume has no portal with NVMe over TCP');
   const wwid = vol_uuid ? `uuid.${vol_uuid}` : volume_nguid && `eui.${volume_nguid.replaceAll('-', '')}`;
   if (!wwid)
-    throw new Problem(
-      'FAILED_PRECONDITION',
-      'Cinder tells no UUID of the NVMe namespace: use 2023.1 or newer',
-    );
+    throw new Problem('FAILED_PRECONDITION', 'Cinder tells no UUID of the namespace: use 2023.1 or newer');
   return { protocol: 'nvme-tcp', addresses, subsystem: target_nqn ?? nqn, wwid, hostNqn, hostId };
 }
 
@@ -142,11 +141,8 @@ function addressOf(host: string, port: string | number): string {
 /** Runs a program of the storage. Secrets are in its environment or in files, since every user sees arguments. */
 async function run(program: string, args: readonly string[], env: NodeJS.ProcessEnv = {}): Promise<string> {
   try {
-    const { stdout } = await promisify(execFile)(program, args, {
-      env: { ...process.env, ...env },
-      timeout: 30_000,
-    });
-    return stdout;
+    const options = { env: { ...process.env, ...env }, timeout: 30_000 };
+    return (await promisify(execFile)(program, args, options)).stdout;
   } catch (error) {
     const { code, stderr } = error as { readonly code?: unknown; readonly stderr?: string };
     const hint = code === 'ENOENT' ? 'it is not installed' : stderr;

@@ -7,6 +7,7 @@ import { heldProblem, type Records } from './records.ts';
 
 /** The parts of a create request that must be equal in a repetition. */
 type Identity = Pick<Volume, 'name' | 'parameters' | 'mutableParameters' | 'source'>;
+type Kinds = Readonly<Record<'volumes' | 'snapshots', Named>>;
 
 const none = { type: 'object', additionalProperties: false };
 const text = { type: 'string' };
@@ -31,22 +32,13 @@ export function toCapabilities(env: Environment): Offer {
 }
 
 /** Creates the operations on volumes. A volume's name in Cinder is its id. */
-export function createVolumes(
-  cinder: Cinder,
-  records: Records,
-  kinds: Readonly<Record<'volumes' | 'snapshots', Named>>,
-) {
-  const { volumes, snapshots } = kinds;
-
+export function createVolumes(cinder: Cinder, records: Records, { volumes, snapshots }: Kinds) {
   function show(found: CinderResource): Volume {
     const { volume_type: type } = found;
     const shown = { ...specOf<Identity>(found), ...toShown(found), mutableParameters: type ? { type } : {} };
     const attached = records.attachmentsOf(shown.id).filter(one => one.isDone);
-    const attachments = attached.map(({ nodeId, readonly }) => ({
-      nodeId,
-      state: 'attached' as const,
-      readonly,
-    }));
+    const state = 'attached' as const;
+    const attachments = attached.map(({ nodeId, readonly }) => ({ nodeId, state, readonly }));
     return { ...shown, attachments, context: {} };
   }
 
@@ -73,8 +65,10 @@ export function createVolumes(
     const found = await change(volume, { 'os-extend': { new_size: bytes / gibibyte } }, 'extending');
     if (!found.status.startsWith('error')) return found;
     const { id, status } = volume;
-    await cinder.send('POST', `/volumes/${id}/action`, { 'os-reset_status': { status } });
-    throw new Problem('RESOURCE_EXHAUSTED', `Cinder cannot extend it: ${await cinder.messageAbout(id)}`);
+    const reason = await cinder.messageAbout(id);
+    // Cinder refuses it to users without the role of an operator.
+    await cinder.send('POST', `/volumes/${id}/action`, { 'os-reset_status': { status } }).catch(() => {});
+    throw new Problem('RESOURCE_EXHAUSTED', `Cinder cannot extend it: ${reason}`);
   }
 
   /** Changes the type, which brings other QoS specs. The volume stays on its storage: a move would copy it. */
@@ -99,7 +93,7 @@ export function createVolumes(
       const spec: Identity = { name, parameters, mutableParameters, ...(source && { source }) };
       const earlier = await volumes.find(id);
       requireSame(earlier, spec, !earlier || isWithin(earlier.size * gibibyte, body));
-      const { type = parameters['type'] } = mutableParameters;
+      const type = requireName(mutableParameters['type'] ?? parameters['type']);
       const more = { volume_type: type, availability_zone: parameters['availabilityZone'] };
       const { isNew, found } = await withOrigin(earlier ? undefined : source, async (origin, bytes) => {
         const size = earlier?.size ?? sizeFor(body, limits, bytes) / gibibyte;
@@ -126,11 +120,17 @@ export function createVolumes(
     },
 
     async modifyVolume({ volumeId, body: { mutableParameters } }) {
-      const { type } = mutableParameters;
+      const type = requireName(mutableParameters['type']);
       const modified = await volumes.use(volumeId, async found =>
         type === undefined || type === found.volume_type ? found : retype(found, type),
       );
       return [200, show(modified)];
     },
   } satisfies VendorOperations;
+}
+
+/** Refuses the id of a volume type: Cinder shows the name, which an id never equals. */
+function requireName(type: string | undefined): string | undefined {
+  if (!/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(type ?? '')) return type;
+  throw new Problem('INVALID_ARGUMENT', `type "${type}" is an id: give the name of the volume type`);
 }

@@ -1,0 +1,67 @@
+import assert from 'node:assert/strict';
+import { createServer } from 'node:http';
+import { json } from 'node:stream/consumers';
+import { test, type TestContext } from 'node:test';
+import { connectCinder } from '../../examples/cinder/cinder.ts';
+import { createNamed, gibibyte } from '../../examples/cinder/names.ts';
+import { openRecords } from '../../examples/cinder/records.ts';
+import { createVolumes } from '../../examples/cinder/volumes.ts';
+import { listen } from '../harness/listen.ts';
+import { temporaryDirectory } from '../harness/temporary.ts';
+
+const volumeId = 'a.pvc-1';
+const answers: Readonly<Record<string, object>> = {
+  'POST /v3/auth/tokens': { token: { expires_at: '2999-01-01T00:00:00Z', catalog: [] } },
+  'GET /messages': { messages: [{ user_message: 'the pool is full' }] },
+};
+
+/** The status of the volume before and after the first action. */
+type State = { readonly status: string; readonly after?: string; readonly maxBusyMs?: number };
+
+/** Opens the operations over a server with one volume. It accepts every action except `os-reset_status`. */
+async function open(t: TestContext, { status, after = status, maxBusyMs }: State) {
+  const actions: string[] = [];
+  const server = createServer(async (request, response) => {
+    const path = `${request.method} ${new URL(request.url ?? '', 'http://cinder').pathname}`;
+    const [action = ''] = path.endsWith('/action') ? Object.keys((await json(request)) as object) : [];
+    if (action) actions.push(action);
+    const state = actions.length > 0 ? after : status;
+    const volume = { id: 'v', name: volumeId, status: state, size: 1, created_at: '', volume_type: 'slow' };
+    const metadata = { fairlead: volumeId };
+    const shown = { volume: { ...volume, metadata }, volumes: [{ ...volume, metadata }] };
+    response.statusCode = action === 'os-reset_status' ? 403 : 200;
+    response.setHeader('x-subject-token', 'token');
+    response.end(JSON.stringify(answers[path] ?? shown));
+  });
+  const url = `http://${await listen(t, server)}`;
+  const env = { OS_AUTH_URL: url, OS_VOLUME_ENDPOINT: url, OS_APPLICATION_CREDENTIAL_ID: 'a' };
+  const cinder = connectCinder(env, maxBusyMs);
+  const kinds = { volumes: createNamed(cinder, 'volume'), snapshots: createNamed(cinder, 'snapshot') };
+  return { actions, volumes: createVolumes(cinder, openRecords(temporaryDirectory(t)), kinds) };
+}
+
+const growth = { volumeId, body: { requiredBytes: 2 * gibibyte } };
+const toType = (type: string) => ({ volumeId, body: { mutableParameters: { type } } });
+
+test('a volume on which Cinder works for too long is UNAVAILABLE', async t => {
+  const busy = { code: 'UNAVAILABLE', detail: `volume "${volumeId}" is still "retyping" at Cinder` };
+  const stuck = await open(t, { status: 'retyping', maxBusyMs: 0 });
+  await assert.rejects(stuck.volumes.expandVolume(growth), busy);
+  assert.deepEqual(stuck.actions, []);
+  const { volumes } = await open(t, { status: 'available', after: 'retyping', maxBusyMs: 0 });
+  await assert.rejects(volumes.modifyVolume(toType('fast')), busy);
+});
+
+test("an expansion that fails tells Cinder's reason, even if the user cannot reset the volume", async t => {
+  const { actions, volumes } = await open(t, { status: 'available', after: 'error_extending' });
+  const detail = 'Cinder cannot extend it: the pool is full';
+  await assert.rejects(volumes.expandVolume(growth), { code: 'RESOURCE_EXHAUSTED', detail });
+  assert.deepEqual(actions, ['os-extend', 'os-reset_status']);
+});
+
+test('the id of a volume type is refused', async t => {
+  const { actions, volumes } = await open(t, { status: 'available' });
+  const type = '6685584b-1eac-4da6-b5c3-555430cf68ff';
+  await assert.rejects(volumes.modifyVolume(toType(type)), { code: 'INVALID_ARGUMENT' });
+  assert.deepEqual(actions, []);
+});
