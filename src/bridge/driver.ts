@@ -3,6 +3,8 @@ import { Problem, type ProblemCode } from '../api/problem.ts';
 import { accessModes, type AccessMode, type Feature } from '../api/storage.ts';
 import { connectCsi, type CsiClient } from '../csi/client.ts';
 import { pause, startTimeLimit } from '../lib/concurrency.ts';
+import type { Log } from '../lib/log.ts';
+import type { BridgeConfig } from './config.ts';
 import type { Secrets } from './secrets.ts';
 
 /** An existing CSI driver: its controller plugin, the calls that it offers, and the secrets that they need. */
@@ -19,26 +21,42 @@ export type Driver = {
 
 type Connection = Pick<Driver, 'secrets' | 'timeoutMs'> & { readonly endpoint: string };
 
+/** The capability of drivers whose volumes are not reachable from everywhere. */
+export const topologyCapability = 'VOLUME_ACCESSIBILITY_CONSTRAINTS';
+
 /** The time that a start waits for a controller plugin that starts at the same time, in milliseconds. */
 const startTimeoutMs = 60_000;
 
 /**
- * Connects to a controller plugin and reads its capabilities. Waits if it does not serve yet; rejects if it does not create
- * volumes.
+ * Connects to a controller plugin and reads its capabilities. Waits if it does not serve yet, and rejects after a minute;
+ * rejects if it does not create volumes.
  */
-export async function connectDriver({ endpoint, secrets, timeoutMs }: Connection): Promise<Driver> {
+export async function connectDriver({ endpoint, secrets, timeoutMs }: Connection, log: Log): Promise<Driver> {
   const calls = connectCsi(endpoint);
   const isOver = startTimeLimit(startTimeoutMs);
-  for (;;)
-    try {
-      return { ...(await readPlugin(calls, timeoutMs)), calls, secrets, timeoutMs };
-    } catch (error) {
-      if (isOver() || !(error instanceof Problem && error.code === 'UNAVAILABLE')) {
-        calls.close();
-        throw error;
-      }
+  try {
+    for (let isFirst = true; ; isFirst = false) {
+      const found = await readPlugin(calls, timeoutMs).catch((error: unknown) => {
+        if (!isSilent(error)) throw error;
+        if (isOver())
+          throw new Error(
+            `the driver does not answer at "${endpoint}": start its controller plugin, or correct --csi-endpoint`,
+            { cause: error },
+          );
+      });
+      if (found) return { ...found, calls, secrets, timeoutMs };
+      if (isFirst) log.info(`waiting for the driver at "${endpoint}"`);
       await pause(500);
     }
+  } catch (error) {
+    calls.close();
+    throw error;
+  }
+}
+
+/** True if nothing answered a call. */
+function isSilent(error: unknown): boolean {
+  return error instanceof Problem && ['UNAVAILABLE', 'DEADLINE_EXCEEDED'].includes(error.code);
 }
 
 async function readPlugin(
@@ -78,7 +96,7 @@ const needs: Partial<Record<Feature, string>> = {
 };
 
 /** Lists the contract's features that the driver has. Each attachment needs the node's id at the driver. */
-export function featuresOf({ can }: Driver): readonly Feature[] {
+export function featuresOf({ can }: Driver, topologies: BridgeConfig['topologies']): readonly Feature[] {
   const offered = Object.entries(needs).filter(([, capability]) => can(capability));
   const groups = offered.some(([feature]) => feature === 'snapshots');
   return [
@@ -86,6 +104,7 @@ export function featuresOf({ can }: Driver): readonly Feature[] {
     'nodes',
     'node-details',
     'import',
+    ...(topologies ? (['topology'] as const) : []),
   ];
 }
 

@@ -10,7 +10,14 @@ import type { Log } from '../lib/log.ts';
 import { createAuthenticate, createVendor, type Offer, type VendorOperations } from '../sdk/server/vendor.ts';
 import { createAttachments } from './attachments.ts';
 import type { BridgeConfig } from './config.ts';
-import { accessModesOf, connectDriver, featuresOf, toDocumented, type Driver } from './driver.ts';
+import {
+  accessModesOf,
+  connectDriver,
+  featuresOf,
+  toDocumented,
+  topologyCapability,
+  type Driver,
+} from './driver.ts';
 import { createGroups, take as takeGroup } from './groups.ts';
 import { openRecords, type Records } from './records.ts';
 import { openSecrets } from './secrets.ts';
@@ -19,9 +26,6 @@ import { createChanges } from './volume-changes.ts';
 import { createVolumes, make as makeVolume } from './volumes.ts';
 
 type Bridge = { readonly driver: Driver; readonly records: Records };
-
-/** The capability of drivers whose volumes are not reachable from everywhere. */
-const placed = 'VOLUME_ACCESSIBILITY_CONSTRAINTS';
 
 /** The pieces of interrupted work that are finished at a time. */
 const maxConcurrent = 8;
@@ -35,23 +39,21 @@ export async function startBridge(config: BridgeConfig, log: Log): Promise<Runni
     audience,
   });
   await using opened = new AsyncDisposableStack();
-  const driver = await connectDriver({
-    endpoint,
-    secrets: openSecrets(config['secrets-dir']),
-    timeoutMs: config['call-timeout'],
-  });
+  const secrets = openSecrets(config['secrets-dir']);
+  const driver = await connectDriver({ endpoint, secrets, timeoutMs: config['call-timeout'] }, log);
   opened.defer(() => driver.calls.close());
   const records = openRecords(config.dir, driver.name);
   opened.defer(() => records.close());
   const offer = toOffer(driver, config);
-  const bridge = { driver, records, nodeIdOf: config['node-id'], limits: offer.limits };
+  const bridge = { driver, records, nodeIdOf: config['node-id'] };
+  const sized = { ...bridge, limits: offer.limits };
   await finishInterrupted(bridge, log);
   const operations: VendorOperations = {
-    ...createVolumes(bridge),
-    ...createChanges(bridge),
+    ...createVolumes(sized),
+    ...createChanges(sized),
     ...createAttachments(bridge),
     ...(driver.can('CREATE_DELETE_SNAPSHOT') && createSnapshots(bridge)),
-    ...(featuresOf(driver).includes('groups') && createGroups(bridge)),
+    ...(offer.features.includes('groups') && createGroups(bridge)),
   };
   const { fetch } = createVendor({
     capabilities: offer,
@@ -64,7 +66,7 @@ export async function startBridge(config: BridgeConfig, log: Log): Promise<Runni
   await once(server, 'listening');
   opened.defer(() => new Promise<void>(resolve => void server.close(() => resolve())));
   const { address, port: actual } = server.address() as AddressInfo;
-  if (driver.can(placed) && !config.topologies)
+  if (driver.can(topologyCapability) && !config.topologies)
     log.warn("the driver's volumes have a topology, and clusters do not learn it without --topologies");
   log.info('connected to the driver', { endpoint, detail: `${driver.name} ${driver.version}` });
   const open = opened.move();
@@ -73,11 +75,13 @@ export async function startBridge(config: BridgeConfig, log: Log): Promise<Runni
 
 function toOffer(driver: Driver, config: BridgeConfig): Offer {
   const { topologies } = config;
-  if (topologies && !driver.can(placed))
-    throw new Error(`the driver "${driver.name}" has no topology (${placed}): leave --topologies out`);
+  if (topologies && !driver.can(topologyCapability))
+    throw new Error(
+      `the driver "${driver.name}" has no topology (${topologyCapability}): leave --topologies out`,
+    );
   return {
     version: driver.version || 'unknown',
-    features: [...featuresOf(driver), ...(topologies ? (['topology'] as const) : [])],
+    features: [...featuresOf(driver, topologies)],
     ...(topologies && { topologies }),
     accessModes: [...accessModesOf(driver, config['access-modes'])],
     accessTypes: [...config['access-types']],

@@ -1,14 +1,14 @@
 import { toCsiCapability } from '../csi/request.ts';
 import { preconditionProblem, Problem } from '../api/problem.ts';
-import type { VendorOperations } from '../sdk/server/vendor.ts';
+import { sizeFor, type VendorOperations } from '../sdk/server/vendor.ts';
 import type { Driver } from './driver.ts';
 import type { Records } from './records.ts';
-import { requireReady, show } from './volumes.ts';
+import { requireReady, show, type SizedBridge } from './volumes.ts';
 
 type Bridge = { readonly driver: Driver; readonly records: Records };
 
 /** Creates the operations on volumes that the driver may lack. */
-export function createChanges(bridge: Bridge): VendorOperations {
+export function createChanges(bridge: SizedBridge): VendorOperations {
   const { can } = bridge.driver;
   return {
     ...(can('EXPAND_VOLUME') && { expandVolume: expand(bridge) }),
@@ -18,7 +18,7 @@ export function createChanges(bridge: Bridge): VendorOperations {
   };
 }
 
-function expand({ driver, records }: Bridge): NonNullable<VendorOperations['expandVolume']> {
+function expand({ driver, records, limits }: SizedBridge): NonNullable<VendorOperations['expandVolume']> {
   const { calls, secrets, timeoutMs, can } = driver;
   return async ({ volumeId, body }) => {
     const found = requireReady(records, volumeId);
@@ -27,6 +27,7 @@ function expand({ driver, records }: Bridge): NonNullable<VendorOperations['expa
     if (limitBytes > 0 && limitBytes < sizeBytes)
       throw new Problem('OUT_OF_RANGE', `volume "${volumeId}" has ${sizeBytes} bytes already`);
     if (requiredBytes <= sizeBytes) return [200, { ...show(found), nodeExpansionRequired: true }];
+    const wantedBytes = sizeFor(body, limits, sizeBytes);
     const [holder] = Object.keys(found.attachments);
     if (holder !== undefined && can('OFFLINE') && !can('ONLINE'))
       throw preconditionProblem(
@@ -36,17 +37,17 @@ function expand({ driver, records }: Bridge): NonNullable<VendorOperations['expa
     const answer = await calls.controller.ControllerExpandVolume(
       {
         volume_id: handle,
-        capacity_range: { required_bytes: requiredBytes, limit_bytes: limitBytes },
+        capacity_range: { required_bytes: wantedBytes, limit_bytes: limitBytes },
         secrets: secrets('expand'),
         ...(capability && { volume_capability: toCsiCapability(capability) }),
       },
       timeoutMs,
     );
-    const grown = {
-      ...found,
-      made: { ...found.made, sizeBytes: Number(answer.capacity_bytes) || requiredBytes },
-    };
+    const grownBytes = Number(answer.capacity_bytes) || wantedBytes;
+    const grown = { ...found, made: { ...found.made, sizeBytes: grownBytes } };
     records.put('volume', grown);
+    if (limitBytes > 0 && limitBytes < grownBytes)
+      throw new Problem('OUT_OF_RANGE', `the driver grew volume "${volumeId}" to ${grownBytes} bytes`);
     return [200, { ...show(grown), nodeExpansionRequired: answer.node_expansion_required }];
   };
 }

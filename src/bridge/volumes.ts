@@ -13,7 +13,15 @@ import type { ExistingVolume } from '../api/volume.ts';
 import { toCsiCapability } from '../csi/request.ts';
 import type { VolumeContentSource } from '../csi/generated/csi/v1/VolumeContentSource.ts';
 import type { CreateVolumeRequest } from '../csi/generated/csi/v1/CreateVolumeRequest.ts';
-import { dropIfRefused, isMissing, isOpen, nameFor, unlessRefused, type Driver } from './driver.ts';
+import {
+  dropIfRefused,
+  isMissing,
+  isOpen,
+  nameFor,
+  topologyCapability,
+  unlessRefused,
+  type Driver,
+} from './driver.ts';
 import type { Records, VolumeRecord, WithId } from './records.ts';
 
 type Known = WithId<'volume'>;
@@ -22,16 +30,16 @@ export type Ready = Known & Required<Pick<VolumeRecord, 'made'>>;
 /** The number of records that one page reads at most. */
 export const maxPage = 500;
 
-type Bridge = {
-  readonly driver: Driver;
-  readonly records: Records;
+type Bridge = { readonly driver: Driver; readonly records: Records };
+
+export type SizedBridge = Bridge & {
   /** The limits of sizes, which the bridge keeps itself: drivers differ in what they check and how they round. */
   readonly limits: Offer['limits'];
 };
 
 /** Creates the operations on volumes. Each writes its intent before it calls the driver, so that a later call can finish it. */
-export function createVolumes(bridge: Bridge) {
-  const { driver, records, limits } = bridge;
+export function createVolumes(bridge: SizedBridge) {
+  const { driver, records } = bridge;
   const { calls, secrets, timeoutMs } = driver;
   return {
     getVolume: ({ volumeId }) => [200, show(requireKnown(records, volumeId))],
@@ -49,15 +57,7 @@ export function createVolumes(bridge: Bridge) {
         if (!isWithin(found.made.sizeBytes, body)) throw existsProblem(volumeId);
         return [200, show(found)];
       }
-      const wanted = found ?? {
-        id: volumeId,
-        spec: body,
-        createdAt: new Date().toISOString(),
-        mutableParameters: body.mutableParameters ?? {},
-        holdsData: body.source !== undefined || body.existing !== undefined,
-        attachments: {},
-        ...chooseSize(body, limits, body.source && sourceOf(records, body.source)),
-      };
+      const wanted = found ?? toNew(bridge, volumeId, body);
       if (body.existing) return [201, show(await takeOver(bridge, wanted, body.existing))];
       records.put('volume', wanted);
       const made = await make(bridge, wanted);
@@ -103,8 +103,25 @@ function toAfter(pageToken: string): string {
   return pageToken.slice(pageToken.indexOf(':') + 1);
 }
 
+/** Makes the record of a new volume. INVALID_ARGUMENT for a source of a volume that exists. */
+function toNew({ records, limits }: SizedBridge, id: string, spec: VolumeRecord['spec']): Known {
+  if (spec.existing && spec.source)
+    throw invalidProblem('a volume that the driver made before has no source; leave it out');
+  const source = spec.source && sourceOf(records, spec.source);
+  return {
+    id,
+    spec,
+    createdAt: new Date().toISOString(),
+    mutableParameters: spec.mutableParameters ?? {},
+    holdsData: spec.source !== undefined || spec.existing !== undefined,
+    attachments: {},
+    ...(source && { source: source.content }),
+    wantedBytes: wantedBytesFor(spec, limits, source?.sizeBytes),
+  };
+}
+
 /** Asks the driver for the volume, and records it. After a final refusal nothing is left, neither there nor here. */
-export async function make({ driver, records }: Omit<Bridge, 'limits'>, wanted: Known): Promise<Ready> {
+export async function make({ driver, records }: Bridge, wanted: Known): Promise<Ready> {
   const answer = await driver.calls.controller
     .CreateVolume(toRequest(driver, wanted), driver.timeoutMs)
     .catch(dropIfRefused(() => records.drop('volume', wanted.id)));
@@ -172,7 +189,7 @@ function toRequest(driver: Driver, { id, spec, source, wantedBytes }: Known): Cr
     secrets: driver.secrets('provision'),
     ...(source && { volume_content_source: source }),
     ...(spec.topology &&
-      driver.can('VOLUME_ACCESSIBILITY_CONSTRAINTS') && {
+      driver.can(topologyCapability) && {
         accessibility_requirements: {
           requisite: toTopologies(requisite),
           preferred: toTopologies(preferred),
@@ -182,30 +199,26 @@ function toRequest(driver: Driver, { id, spec, source, wantedBytes }: Known): Cr
 }
 
 /** A source at the driver, and its size. */
-type Source = { readonly source: VolumeContentSource; readonly sizeBytes: number };
+type Source = { readonly content: VolumeContentSource; readonly sizeBytes: number };
 
 /** Chooses the size to ask for. OUT_OF_RANGE if none is within the request's bounds and not below the source's size. */
-function chooseSize(
-  body: VolumeRecord['spec'],
-  limits: Offer['limits'],
-  from: Source | undefined,
-): Pick<VolumeRecord, 'source' | 'wantedBytes'> {
+function wantedBytesFor(body: VolumeRecord['spec'], limits: Offer['limits'], sourceBytes?: number): number {
   const { requiredBytes = 0, limitBytes = 0 } = body;
+  const isFree = sourceBytes === undefined && requiredBytes + limitBytes === 0;
   // A volume that exists keeps its size.
-  if (body.existing || (!from && requiredBytes + limitBytes === 0)) return { wantedBytes: 0 };
-  return { wantedBytes: sizeFor(body, limits, from?.sizeBytes), ...(from && { source: from.source }) };
+  return body.existing || isFree ? 0 : sizeFor(body, limits, sourceBytes);
 }
 
 /** Finds the source at the driver. NOT_FOUND if it is missing. */
 function sourceOf(records: Records, source: VolumeSource): Source {
   if (source.kind === 'volume') {
     const { handle, sizeBytes } = requireReady(records, source.volumeId).made;
-    return { source: { volume: { volume_id: handle } }, sizeBytes };
+    return { content: { volume: { volume_id: handle } }, sizeBytes };
   }
   const snapshot = records.find('snapshot', source.snapshotId);
   if (snapshot?.made) {
     const { handle, sizeBytes } = snapshot.made;
-    return { source: { snapshot: { snapshot_id: handle } }, sizeBytes };
+    return { content: { snapshot: { snapshot_id: handle } }, sizeBytes };
   }
   throw new Problem('NOT_FOUND', `there is no snapshot "${source.snapshotId}"`);
 }

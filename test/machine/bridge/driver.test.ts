@@ -11,9 +11,12 @@ import { settingsOf } from '../../harness/program.ts';
 import { temporaryDirectory } from '../../harness/temporary.ts';
 
 type Request = Readonly<Record<string, unknown>>;
+type Growth = { readonly grownBytes?: number; readonly 'size-step'?: string };
 
-/** A controller plugin that notes its calls. `answers` has the errors of the next calls of an RPC. */
-async function startDriver(t: TestContext) {
+/**
+ * A controller plugin that notes its calls. `answers` has the errors of the next calls of an RPC. A growth gets `grownBytes`.
+ */
+async function startDriver(t: TestContext, grownBytes = 2 ** 31) {
   const calls: { readonly rpc: string; readonly request: Request }[] = [];
   const answers: Record<string, (Problem | 'lost')[]> = {};
   const made = new Map<string, string>();
@@ -42,7 +45,7 @@ async function startDriver(t: TestContext) {
     ControllerPublishVolume: note('publish', () => ({ publish_context: { device: 'vdb' } })),
     ControllerUnpublishVolume: note('unpublish'),
     ControllerExpandVolume: note('expand', () => ({
-      capacity_bytes: 2 ** 31,
+      capacity_bytes: grownBytes,
       node_expansion_required: true,
     })),
   };
@@ -51,8 +54,8 @@ async function startDriver(t: TestContext) {
 }
 
 /** Starts a bridge over the driver, with secrets, and returns a function that asks it. */
-async function openBridge(t: TestContext) {
-  const driver = await startDriver(t);
+async function openBridge(t: TestContext, { grownBytes, ...more }: Growth = {}) {
+  const driver = await startDriver(t, grownBytes);
   const dir = temporaryDirectory(t);
   for (const call of ['provision', 'publish', 'stage']) {
     mkdirSync(join(dir, 'secrets', call), { recursive: true });
@@ -65,6 +68,7 @@ async function openBridge(t: TestContext) {
     listen: '127.0.0.1:0',
     'token-file': join(dir, 'token'),
     'secrets-dir': join(dir, 'secrets'),
+    ...more,
   };
   const start = () => startBridge(settingsOf(bridgeSettings, flags), silentLog);
   let running = await start();
@@ -167,22 +171,76 @@ test('a volume that the driver no longer knows is detached', async t => {
   assert.equal((await ask('DELETE volumes/a.v')).status, 204);
 });
 
-test('a bridge waits for a driver that does not serve yet', async t => {
+test('a volume grows only to sizes of the step, and not beyond the limit without an error', async t => {
+  const { ask, calls } = await openBridge(t, { grownBytes: 0, 'size-step': '1Mi' });
+  await ask('PUT volumes/a.v', volume);
+  const grow = async (requiredBytes: number, limitBytes = 0) =>
+    (await ask('PUT volumes/a.v/size', { requiredBytes, limitBytes })).found;
+  const between = { code: 'OUT_OF_RANGE' };
+  assert.partialDeepStrictEqual(await grow(2 ** 30 + 1, 2 ** 30 + 2), between);
+  assert.deepEqual(
+    calls.map(({ rpc }) => rpc),
+    ['create'],
+  );
+  assert.partialDeepStrictEqual(await grow(2 ** 30 + 1), { sizeBytes: 2 ** 30 + 2 ** 20 });
+  assert.deepEqual(calls.at(-1)?.request['capacity_range'], {
+    required_bytes: String(2 ** 30 + 2 ** 20),
+    limit_bytes: '0',
+  });
+});
+
+test('a driver that grows a volume beyond the limit is reported, and the size is recorded', async t => {
+  const { ask } = await openBridge(t);
+  await ask('PUT volumes/a.v', volume);
+  const grown = await ask('PUT volumes/a.v/size', { requiredBytes: 2 ** 30 + 1, limitBytes: 2 ** 30 + 2 });
+  assert.equal(grown.found['code'], 'OUT_OF_RANGE');
+  assert.equal((await ask('GET volumes/a.v')).found['sizeBytes'], 2 ** 31);
+});
+
+test('a volume that the driver made before cannot have a source', async t => {
+  const { ask } = await openBridge(t);
+  await ask('PUT volumes/a.v', volume);
+  const existing = { driver: 'csi.test', handle: 'vol-9' };
+  const source = { kind: 'volume', volumeId: 'a.v' };
+  const { found } = await ask('PUT volumes/a.w', { ...volume, existing, source });
+  assert.partialDeepStrictEqual(found, { code: 'INVALID_ARGUMENT' });
+  assert.equal((await ask('GET volumes/a.w')).status, 404);
+});
+
+test('a bridge waits for a driver that does not serve yet, and says so once', async t => {
   const dir = temporaryDirectory(t);
   writeFileSync(join(dir, 'token'), 'token');
-  const starting = startBridge(
-    settingsOf(bridgeSettings, {
-      'csi-endpoint': `unix://${join(dir, 'csi.sock')}`,
-      dir: join(dir, 'records'),
-      listen: '127.0.0.1:0',
-      'token-file': join(dir, 'token'),
-    }),
-    silentLog,
-  );
+  const lines: string[] = [];
+  const starting = startBridge(settingsOf(bridgeSettings, emptyFlags(dir)), {
+    ...silentLog,
+    info: line => void lines.push(line),
+  });
   const { endpoint } = await startDriver(t);
   symlinkSync(new URL(endpoint).pathname, join(dir, 'csi.sock'));
   await (await starting).close();
+  assert.deepEqual(lines, [`waiting for the driver at "unix://${dir}/csi.sock"`, 'connected to the driver']);
 });
+
+test('a bridge that waited in vain names the address of the driver, and the remedy', async t => {
+  t.mock.timers.enable({ apis: ['Date'], now: Date.now() });
+  const dir = temporaryDirectory(t);
+  writeFileSync(join(dir, 'token'), 'token');
+  const info = (): void => t.mock.timers.tick(60_000);
+  await assert.rejects(
+    startBridge(settingsOf(bridgeSettings, emptyFlags(dir)), { ...silentLog, info }),
+    /does not answer at "unix:.*csi\.sock": start its controller plugin, or correct --csi-endpoint$/,
+  );
+});
+
+/** The settings of a bridge over a driver that does not serve yet. */
+function emptyFlags(dir: string) {
+  return {
+    'csi-endpoint': `unix://${join(dir, 'csi.sock')}`,
+    dir: join(dir, 'records'),
+    listen: '127.0.0.1:0',
+    'token-file': join(dir, 'token'),
+  };
+}
 
 test('records of one driver are refused to another, and an unknown directory of secrets is named', async t => {
   const { endpoint } = await startDriver(t);
