@@ -41,6 +41,13 @@ export function bytes(value: string): number {
   throw new Error(`"${value}" is not a number of bytes such as 4096, 512Mi or 10Gi`);
 }
 
+/** A number of bytes in the units of Kubernetes, which has decimal ones, too: 10G is less than 10Gi. */
+export function kubernetesBytes(value: string): number {
+  const number = readAmount(value, { ...unitBytes, k: 1e3, M: 1e6, G: 1e9, T: 1e12, P: 1e15 });
+  if (Number.isSafeInteger(number)) return number;
+  throw new Error(`"${value}" is not a number of bytes such as 4096, 10Gi or 10G`);
+}
+
 /** A whole number of units; NaN for any other text. */
 function readAmount(value: string, units: Readonly<Record<string, number>>): number {
   const [, digits, unit = ''] = /^(\d+)([A-Za-z]*)$/.exec(value) ?? [];

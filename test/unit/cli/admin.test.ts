@@ -426,6 +426,10 @@ test('importing a volume that the pool lacks, or that a cluster already has, is 
       /"a\.one" of the storage is already volume "a\.one"/,
     ],
     ['admin import b.mine --pool one', /pool "one" lists no volume "b\.mine"/],
+    [
+      'admin import b.mine --pool one --manifest pv.yaml --size 1Mi --access-type block',
+      /the file of --manifest replaces --size, --access-type; leave out one or the other/,
+    ],
   ] as const) {
     const { status, stderr } = await fairlead(line);
     assert.equal(status, 1);

@@ -1,6 +1,6 @@
 import { accessModes, accessTypes } from '../../../api/storage.ts';
 import { bytes, choice, localPath, text } from '../../../lib/parsers.ts';
-import { onOrOff } from '../../../lib/settings.ts';
+import { onOrOff, type SettingsOf } from '../../../lib/settings.ts';
 import { toOutput } from '../../output/formats.ts';
 import type { Grant } from '../../../api/volume.ts';
 import type { Action, ActionResult } from '../../actions/action.ts';
@@ -24,6 +24,39 @@ const kubernetes = {
   driver: { doc: 'name of the CSI driver in that cluster', parse: text, default: 'csi.fairlead.dev' },
   namespace: { doc: 'namespace of the claim', parse: text, default: 'default' },
   claim: { doc: "name of the claim; default: the volume's name", parse: text, optional: true },
+} as const;
+
+const importSettings = {
+  ...shared,
+  volume: { doc: 'id for the volume, CLUSTER.NAME, such as east.data', parse: text },
+  pool: { doc: 'the pool whose storage has the volume', parse: text },
+  'storage-id': {
+    doc: "the volume's id in the storage; default: the same id",
+    parse: text,
+    optional: true,
+  },
+  manifest: {
+    doc: 'file with the PersistentVolume of a volume that a CSI driver made, for a pool over that driver; it replaces --storage-id, --size and the access',
+    parse: localPath,
+    optional: true,
+  },
+  size: {
+    doc: 'size of the volume; needed only if the storage does not report it',
+    parse: bytes,
+    optional: true,
+  },
+  'access-mode': {
+    doc: 'access mode of the volume; default: SINGLE_NODE_WRITER',
+    parse: choice(...accessModes),
+    optional: true,
+  },
+  'access-type': {
+    doc: 'access type of the volume; default: mount',
+    parse: choice(...accessTypes),
+    optional: true,
+  },
+  'dry-run': dryRun,
+  ...kubernetes,
 } as const;
 
 /** The commands that share, transfer and import volumes, by name. */
@@ -94,56 +127,46 @@ export const sharingCommands = {
   }),
   import: command({
     doc: "imports a volume of a pool's storage that belongs to no cluster, and prints its Kubernetes manifests",
-    settings: {
-      ...shared,
-      volume: { doc: 'id for the volume, CLUSTER.NAME, such as east.data', parse: text },
-      pool: { doc: 'the pool whose storage has the volume', parse: text },
-      'storage-id': {
-        doc: "the volume's id in the storage; default: the same id",
-        parse: text,
-        optional: true,
-      },
-      manifest: {
-        doc: 'file with the PersistentVolume of a volume that a CSI driver made, for a pool over that driver; it replaces --storage-id, --size and the access',
-        parse: localPath,
-        optional: true,
-      },
-      size: {
-        doc: 'size of the volume; needed only if the storage does not report it',
-        parse: bytes,
-        optional: true,
-      },
-      'access-mode': {
-        doc: 'access mode of the volume',
-        parse: choice(...accessModes),
-        default: 'SINGLE_NODE_WRITER',
-      },
-      'access-type': { doc: 'access type of the volume', parse: choice(...accessTypes), default: 'mount' },
-      'dry-run': dryRun,
-      ...kubernetes,
-    },
+    settings: importSettings,
     operands: ['volume'],
-    async ask(client, call, { volume: volumeId, pool, 'storage-id': storageId, manifest, ...rest }) {
-      const { size: sizeBytes, 'dry-run': isDry, ...more } = rest;
-      const { 'access-mode': accessMode, 'access-type': accessType, ...names } = more;
-      const found =
-        manifest === undefined
-          ? { storageId, sizeBytes, capabilities: [{ accessType, accessMode }] }
-          : readPersistentVolume(manifest);
+    async ask(client, call, { volume: volumeId, pool, 'dry-run': isDry, ...rest }) {
+      const { isReadOnly, ...found } = toImported(rest);
       const values = { volumeId, pool, isDry, ...found };
-      return printManifests(importVolume(client, call, values), { isDry, names });
+      return printManifests(importVolume(client, call, values), { isDry, isReadOnly, names: rest });
     },
   }),
+};
+
+const replaced = ['storage-id', 'size', 'access-mode', 'access-type'] as const;
+
+type ImportedObject = Pick<SettingsOf<typeof importSettings>, 'manifest' | (typeof replaced)[number]>;
+
+/** Describes the volume to import: by its manifest, or by the settings that a manifest replaces. */
+function toImported(given: ImportedObject) {
+  const { manifest, 'storage-id': storageId, size: sizeBytes } = given;
+  const { 'access-mode': accessMode = 'SINGLE_NODE_WRITER', 'access-type': accessType = 'mount' } = given;
+  if (manifest === undefined)
+    return { storageId, sizeBytes, capabilities: [{ accessType, accessMode }], isReadOnly: false };
+  const needless = replaced.filter(name => given[name] !== undefined).map(name => `--${name}`);
+  if (needless.length > 0)
+    throw new Error(`the file of --manifest replaces ${needless.join(', ')}; leave out one or the other`);
+  return readPersistentVolume(manifest);
+}
+
+type PrintOptions = {
+  readonly isDry: boolean;
+  readonly isReadOnly?: boolean;
+  readonly names: ManifestNames;
 };
 
 /** Prints the manifests of the volume in its cluster in place of the sentence, which is all that a dry run prints. */
 async function printManifests(
   action: Promise<OwnedResult>,
-  { isDry, names }: { readonly isDry: boolean; readonly names: ManifestNames },
+  { isDry, isReadOnly, names }: PrintOptions,
 ): Promise<ActionResult> {
   const result = await action;
   if (isDry) return result;
-  const manifests = toManifests(result.data, names);
+  const manifests = toManifests({ ...result.data, ...(isReadOnly && { isReadOnly }) }, names);
   return { ...result, data: { ...result.data, manifests }, table: await toYaml(manifests) };
 }
 
