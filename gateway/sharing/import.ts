@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
-import { invalidProblem, preconditionProblem, Problem } from '../../src/api/problem.ts';
+import { invalidProblem, preconditionProblem, Problem, problemTable } from '../../src/api/problem.ts';
 import type { Capability } from '../../src/api/storage.ts';
 import type { ExistingVolume } from '../../src/api/volume.ts';
-import type { Segments } from '../../src/api/topology.ts';
+import { formatSegments, meetsTerm, type Segments } from '../../src/api/topology.ts';
 import type { ServiceOptions } from '../operations/service-options.ts';
 import { requireUsable } from '../pools/choice.ts';
 import { requireOffered } from '../pools/features.ts';
@@ -49,13 +49,12 @@ export function createImport(options: Pick<ServiceOptions, 'engine' | 'pools' | 
     if (!isKnown) throw invalidProblem(`body.pool: there is no pool "${request.pool}"`);
     const pool = pools.get(request.pool);
     requireCapabilities(pool, request.capabilities, { isNew: false });
-    if (request.existing) requireTakeable(pool, request);
     const asNew = toRecord(request, pool);
     requireVolumeSize(asNew);
     return { pool, asNew };
   }
 
-  async function importVolume(request: ImportRequest): Promise<VolumeRecord> {
+  async function importListed(request: ImportRequest): Promise<VolumeRecord> {
     const { volumeId, cluster, storageId } = request;
     const { pool, asNew } = prepare(request);
     return operations.run<VolumeRecord, number, VolumeRecord>({
@@ -70,26 +69,57 @@ export function createImport(options: Pick<ServiceOptions, 'engine' | 'pools' | 
       ],
       async intend(sql) {
         const known = await plan(sql, request, asNew);
-        if (known) return { result: known };
-        // A volume that the storage has taken over counts there, so it must fit before.
-        if (request.existing) await admit(sql, cluster, { ...asNew, sizeBytes: request.sizeBytes ?? 0 });
-        return { intent: asNew };
+        return known ? { result: known } : { intent: asNew };
       },
       async act() {
-        if (request.existing) return take(pool, request, asNew);
         await requireListed(pool, storageId, slices);
         return measure(pool, request);
       },
       async succeed(sql, { effect: sizeBytes }) {
         const record = { ...asNew, sizeBytes, reservedBytes: sizeBytes };
-        await admit(sql, cluster, record);
-        await volumeTable.add(sql, record);
-        await moveReservation(sql, undefined, record);
+        await add(sql, cluster, record);
         return record;
       },
       fail: async () => {},
     });
   }
+
+  /**
+   * The storage takes over a volume of a driver. The volume is recorded before, since a repair removes volumes
+   * that only the storage has; it stays recorded unless the storage surely has not taken it.
+   */
+  async function takeOver(request: ImportRequest, existing: ExistingVolume): Promise<VolumeRecord> {
+    const { volumeId, cluster, capabilities, sizeBytes = 0 } = request;
+    const { pool, asNew } = prepare(request);
+    const takeFrom = requireTakeable(pool, request);
+    return operations.run<{ record: VolumeRecord; isNew: boolean }, void, VolumeRecord>({
+      operation: 'import',
+      subject: request,
+      about: existing.handle,
+      pool: () => pool.name,
+      claims: [{ kind: 'volume', id: volumeId }],
+      async intend(sql) {
+        const known = await plan(sql, request, asNew);
+        // An earlier import may have ended before the storage was asked.
+        if (known) return { intent: { record: known, isNew: false } };
+        const record = { ...asNew, sizeBytes, reservedBytes: sizeBytes };
+        await add(sql, cluster, record);
+        return { intent: { record, isNew: true } };
+      },
+      async act({ record: { id, nonce, segments } }) {
+        await takeFrom({ id, nonce, existing, capabilities, sizeBytes, ...(segments && { segments }) });
+      },
+      succeed: async (_, { intent }) => intent.record,
+      async fail(sql, { intent: { record, isNew }, problem }) {
+        if (!isNew || !problemTable[problem.code].final) return;
+        await moveReservation(sql, record, undefined);
+        await volumeTable.remove(sql, record);
+      },
+    });
+  }
+
+  const importVolume = (request: ImportRequest) =>
+    request.existing ? takeOver(request, request.existing) : importListed(request);
 
   return {
     importVolume: (request: ImportRequest) =>
@@ -100,6 +130,7 @@ export function createImport(options: Pick<ServiceOptions, 'engine' | 'pools' | 
      */
     async foresee(request: ImportRequest): Promise<VolumeRecord> {
       const { pool, asNew } = prepare(request);
+      if (request.existing) requireTakeable(pool, request);
       const expected = { ...asNew, sizeBytes: request.sizeBytes ?? 0 };
       const known = await engine.transaction(sql => plan(sql, request, asNew));
       if (known) return known;
@@ -119,6 +150,13 @@ async function plan(sql: Sql, { cluster, storageId }: ImportRequest, asNew: Volu
   return undefined;
 }
 
+/** Records an imported volume, unless `admit` throws. */
+async function add(sql: Sql, cluster: Cluster, record: VolumeRecord): Promise<void> {
+  await admit(sql, cluster, record);
+  await volumeTable.add(sql, record);
+  await moveReservation(sql, undefined, record);
+}
+
 /** Throws when the pool is drained, or when the cluster is retired or its quota too small for the volume. */
 async function admit(sql: Sql, cluster: Cluster, { pool, nonce, sizeBytes }: VolumeRecord): Promise<void> {
   await requireAll([
@@ -132,14 +170,7 @@ function toRecord(
   { volumeId, cluster, storageId, capabilities, topology, existing }: ImportRequest,
   pool: Pool,
 ): VolumeRecord {
-  const { topologies } = pool.backend;
-  const segments = topology ?? (topologies?.length === 1 ? topologies[0] : undefined);
-  if (topologies ? !segments || !isOneOf(segments, topologies) : topology)
-    throw invalidProblem(
-      topologies
-        ? `topology: must be one of the topologies of pool "${pool.name}"`
-        : `topology: pool "${pool.name}" has no topologies; leave it out`,
-    );
+  const segments = segmentsOf(topology, pool, existing !== undefined);
   const name = volumeId.slice(volumeId.indexOf('.') + 1);
   const spec = { capabilities: [...capabilities], parameters: {} };
   return {
@@ -162,6 +193,30 @@ function toRecord(
 }
 
 /**
+ * Chooses the volume's topology. A driver may tell more keys of a volume than the pool does of its locations. Throws
+ * INVALID_ARGUMENT for a topology that the pool does not have.
+ */
+function segmentsOf(
+  topology: Segments | undefined,
+  { name, backend: { topologies } }: Pool,
+  isOfDriver: boolean,
+): Segments | undefined {
+  const segments = topology ?? (topologies?.length === 1 ? topologies[0] : undefined);
+  const given = topology && formatSegments(topology);
+  if (!topologies) {
+    if (given === undefined) return undefined;
+    throw invalidProblem(
+      `topology: the volume has "${given}", but pool "${name}" has no topologies; ${isOfDriver ? 'give them to its bridge (--topologies)' : 'leave it out'}`,
+    );
+  }
+  const isKnown =
+    segments &&
+    (isOfDriver ? topologies.some(term => meetsTerm(segments, term)) : isOneOf(segments, topologies));
+  if (isKnown) return segments;
+  throw invalidProblem(`topology: must be one of the topologies of pool "${name}"`);
+}
+
+/**
  * Finds the record of an earlier, equal import. FAILED_PRECONDITION when another record has the storage's
  * volume, ALREADY_EXISTS when the id is another volume's.
  */
@@ -174,29 +229,24 @@ async function findImported(
   const owner = await findAtStorage(sql, storageId);
   const isSame = known?.id === owner?.id && known?.pool === pool && (nonce === '' || known.nonce === nonce);
   if (known && isSame && known.state === 'ready') return known;
-  if (owner) throw preconditionProblem(`"${storageId}" of the storage is already volume "${owner.id}"`);
+  if (owner && owner.id !== id)
+    throw preconditionProblem(`"${storageId}" of the storage is already volume "${owner.id}"`);
   const other = known ?? (await findAtStorage(sql, id));
   if (other) throw new Problem('ALREADY_EXISTS', `"${id}" is the id of another volume; choose another name`);
   return undefined;
 }
 
-/** Throws unless the pool takes over volumes of drivers, and the request says all that no driver is asked for. */
-function requireTakeable(pool: Pool, { volumeId, storageId, sizeBytes = 0 }: ImportRequest): void {
-  requireOffered(pool, pool.backend.take, 'import of volumes that a CSI driver made');
+/**
+ * The pool's function that takes over a driver's volume. Throws if there is none, or if the request lacks a value
+ * that no driver is asked for.
+ */
+function requireTakeable(pool: Pool, { volumeId, storageId, sizeBytes = 0 }: ImportRequest) {
+  const take = requireOffered(pool, pool.backend.take, 'import of volumes that a CSI driver made');
   if (storageId !== volumeId)
     throw invalidProblem('storageId: leave it out, since "existing" names the volume');
   if (sizeBytes === 0)
     throw invalidProblem('sizeBytes: is required, because a CSI driver is not asked for it');
-}
-
-async function take(
-  { backend }: Pool,
-  { existing, capabilities, sizeBytes = 0 }: ImportRequest,
-  { id, nonce, segments }: VolumeRecord,
-): Promise<number> {
-  if (!backend.take || !existing) return sizeBytes;
-  const volume = { id, nonce, existing, capabilities, sizeBytes, ...(segments && { segments }) };
-  return (await backend.take(volume)).sizeBytes;
+  return take.bind(pool.backend);
 }
 
 /** Other callers get a time slice after this number of ids of the storage. */

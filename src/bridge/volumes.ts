@@ -16,7 +16,6 @@ import type { CreateVolumeRequest } from '../csi/generated/csi/v1/CreateVolumeRe
 import {
   dropIfRefused,
   isMissing,
-  isOpen,
   nameFor,
   topologyCapability,
   unlessRefused,
@@ -162,10 +161,10 @@ async function takeOver(
   await driver.calls.controller
     .ValidateVolumeCapabilities(request, driver.timeoutMs)
     .catch((error: unknown) => {
-      // Kubernetes never makes this call, so drivers are trusted with no other refusal.
       if (isMissing(error))
         throw new Problem('NOT_FOUND', `driver "${driver.name}" has no volume "${handle}"`);
-      if (isOpen(error)) throw error;
+      // A driver may lack the call, since Kubernetes never makes it.
+      if (!(error instanceof Problem && error.code === 'UNIMPLEMENTED')) throw error;
     });
   const holder = records.volumeOf(handle);
   if (holder !== undefined) throw preconditionProblem(`"${handle}" is already volume "${holder}"`);
