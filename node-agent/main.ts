@@ -144,9 +144,7 @@ async function serveNode(config: NodeConfig, shared: AgentParts): Promise<GrpcSe
   });
   // Loaded only if there are other drivers.
   const others = config['csi-drivers']
-    ? await (
-        await import('./drivers/volumes.ts')
-      ).openDriverVolumes(agent, `${config['state-dir']}/driver-volumes`)
+    ? await (await import('./drivers/volumes.ts')).openDriverVolumes(agent, config['state-dir'])
     : undefined;
   const topology = findTopology(config, shared, others);
   const node = createNode(agent, { nodeId, key, maxVolumes: config['max-volumes'], topology, others }, lock);

@@ -1,7 +1,6 @@
 import type { AttachmentOf } from '../../src/api/attachment.ts';
 import { asProblem, preconditionProblem, problemTable, unavailableProblem } from '../../src/api/problem.ts';
 import type { Capability } from '../../src/api/storage.ts';
-import type { Segments } from '../../src/api/topology.ts';
 import type { UnaryCall } from '../../src/csi/call.ts';
 import { toCsiCapability, type SizeBounds } from '../../src/csi/request.ts';
 import { mountsAt, topMount } from '../../src/lib/linux/mountinfo.ts';
@@ -13,6 +12,7 @@ import { differencesOf, factsOf } from '../volumes/request-checks.ts';
 import { inspectPath, removeLeftover } from '../volumes/target-path.ts';
 import { requireTrusted } from '../volumes/trust.ts';
 import { createPlugin, type Plugin } from './plugin.ts';
+import { openDriverTopology } from './topology.ts';
 
 type Call = Pick<UnaryCall, 'deadlineMs'>;
 type DriverAttachment = AttachmentOf<'csi'>;
@@ -34,9 +34,9 @@ export type DriverVolumes = Awaited<ReturnType<typeof openDriverVolumes>>;
  * Opens the volumes of other CSI drivers: their node plugins stage and publish them, and the agent keeps a record before
  * each call, and looks afterwards whether the mounts are there or gone.
  */
-export async function openDriverVolumes(agent: Agent, directory: string) {
+export async function openDriverVolumes(agent: Agent, stateDirectory: string) {
   const { host, trust, log } = agent;
-  const records = await openRecords(directory, host, { log });
+  const records = await openRecords(`${stateDirectory}/driver-volumes`, host, { log });
   const plugins = new Map([...trust.drivers].map(([name, path]) => [name, createPlugin(name, path)]));
   /** Secrets for growing, from the last stage. They are lost with the process, like all secrets. */
   const growing = new Map<string, Secrets>();
@@ -60,14 +60,11 @@ export async function openDriverVolumes(agent: Agent, directory: string) {
   return {
     has: (volumeId: string): boolean => find(volumeId) !== undefined,
 
-    /** Returns the node's topology as the node plugins tell it. UNAVAILABLE while one of them does not answer. */
-    async topology(): Promise<Segments> {
-      const asked = Array.from(plugins.values(), ({ ask }) =>
-        ask((calls, timeoutMs) => calls.NodeGetInfo({}, timeoutMs)),
-      );
-      const found = await Promise.all(asked);
-      return Object.assign({}, ...found.map(({ accessible_topology: at }) => at?.segments)) as Segments;
-    },
+    topology: await openDriverTopology(
+      [...plugins.values()],
+      `${stateDirectory}/driver-topology.json`,
+      agent,
+    ),
 
     async stage(request: StageRequest, secrets: Secrets, call: Call): Promise<void> {
       const { volumeId, stagingPath, attachment, capability } = request;

@@ -50,7 +50,7 @@ async function open(t: TestContext, plugin: Plugin = {}) {
   const { socketPath } = await serveCsi(t, { node });
   const agent = await startAgent(bench);
   const trust = { ...agent.trust, drivers: new Map([['old.example', socketPath]]) };
-  const state = `${bench.directory}/state/others`;
+  const state = `${bench.directory}/state`;
   const reopen = () => openDriverVolumes({ ...agent, trust }, state);
   const stagingPath = `${bench.directory}/stage/v`;
   mkdirSync(stagingPath);
