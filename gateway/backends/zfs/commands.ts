@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import { readdir, realpath } from 'node:fs/promises';
 import { join } from 'node:path';
 import { exec, type ExecResult } from '../../../src/lib/exec.ts';
@@ -46,8 +47,8 @@ export type Commands = {
   /** Waits until udev has handled the events so far, but not for long on a busy machine. */
   settle(): Promise<unknown>;
   /**
-   * Asks udev for links to the devices without one. Udev makes none if its program could not open the device, because
-   * ZFS was working on it.
+   * Asks udev again for the missing links of devices. Udev makes no link if its program could not open the device while
+   * ZFS worked on it.
    */
   relink(): Promise<void>;
   /** Returns the name of the volume that a device has; undefined if it has none. */
@@ -74,15 +75,25 @@ export function createCommands(dataset: string, lockPath: string): Commands {
 }
 
 async function relink(): Promise<void> {
-  const links = await readdir(linksPath, { recursive: true }).catch(ignore('ENOENT'));
   const follow = (link: string) => realpath(join(linksPath, link)).catch(ignore('ENOENT'));
-  const linked = new Set(await Promise.all((links ?? []).map(follow)));
+  const linked = new Set(await Promise.all((await listLinks(linksPath)).map(follow)));
   const names = (await readdir('/sys/block')).filter(
     name => /^zd\d+$/.test(name) && !linked.has(`/dev/${name}`),
   );
   if (names.length === 0) return;
   const devices = names.map(name => `--sysname-match=${name}`);
-  await exec('udevadm', ['trigger', '--action=change', '--subsystem-match=block', ...devices], { timeoutMs });
+  const trigger = ['trigger', '--action=change', '--subsystem-match=block', ...devices];
+  const result = await exec('udevadm', trigger, { timeoutMs });
+  if (result.status !== 0) throw commandProblem('udevadm trigger', 'ask udev for links to devices', result);
+}
+
+/** Lists the tree below a directory; again if a directory in it was removed meanwhile. A missing tree is empty. */
+async function listLinks(directory: string): Promise<readonly string[]> {
+  for (;;) {
+    const links = await readdir(directory, { recursive: true }).catch(ignore('ENOENT'));
+    if (links) return links;
+    if (!existsSync(directory)) return [];
+  }
 }
 
 export function runReport(dataset: string, paths: readonly string[] = []): Promise<ExecResult> {
