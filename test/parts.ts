@@ -169,6 +169,11 @@ export const parts: Readonly<Record<string, Part>> = {
     seconds: 160,
     proves: ['gateway/exports/libvirt', 'gateway/local/targets/', 'node-agent/connectors/device.ts'],
   },
+  'hypervisor-devices': {
+    files: ['test/vm/hypervisor/devices.test.ts'],
+    seconds: 500,
+    proves: ['gateway/exports/libvirt', 'gateway/backends/lvm', 'gateway/backends/zfs'],
+  },
   'fleet-sanity': {
     files: ['test/vm/fleet/sanity.test.ts'],
     seconds: 450,
