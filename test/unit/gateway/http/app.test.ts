@@ -43,7 +43,7 @@ test("the capabilities are the backend's", async t => {
   const offered = {
     accessModes: backend.accessModes,
     accessTypes: backend.accessTypes,
-    features: features.filter(feature => !['topology', 'node-details'].includes(feature)),
+    features: features.filter(feature => !['topology', 'node-details', 'import'].includes(feature)),
     zeroed: true,
     limits: { minimumVolumeBytes: 1, stepBytes: 1 },
   };
