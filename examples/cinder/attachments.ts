@@ -1,11 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import {
-  Problem,
-  type AttachmentResource,
-  type AttachmentSpec,
-  type VendorOperations,
-  type VolumeSpec,
-} from 'fairlead/vendor';
+import { Problem, type AttachmentSpec, type VendorOperations, type VolumeSpec } from 'fairlead/vendor';
 import type { Cinder, CinderResource } from './cinder.ts';
 import { gibibyte, specOf, type Named } from './names.ts';
 import { hostOf, wayOf, type ConnectionInfo } from './reach.ts';
@@ -28,21 +22,14 @@ export function createAttachments(cinder: Cinder, records: Records, volumes: Nam
     records.attachmentsOf(volumeId).find(one => one.nodeId === nodeId);
 
   /** Shows an attachment, with the way and the secrets that Cinder keeps for it. */
-  async function show(record: AttachmentRecord): Promise<AttachmentResource> {
-    const { volumeId, nodeId, readonly, made, isDone } = record;
+  async function show({ volumeId, nodeId, readonly, made, isDone }: AttachmentRecord) {
     const found = made && isDone ? await cinder.send('GET', `/attachments/${made.id}`) : undefined;
     const info = (found as AttachmentDocument | undefined)?.attachment.connection_info;
-    if (!made || !info)
-      throw new Problem('NOT_FOUND', `volume "${volumeId}" is not attached to node "${nodeId}"`);
-    const { id, identity, ...rest } = made;
-    const reach = wayOf(info).toReach(info, hostOf(nodeId), identity ?? {});
-    return {
-      volumeId,
-      nodeId,
-      state: 'attached',
-      readonly,
-      attachment: { ...reach, ...rest, attachmentId: id, readonly },
-    };
+    if (!made || !info) throw missingProblem(volumeId, nodeId);
+    const { id: attachmentId, identity = {}, ...rest } = made;
+    const reach = wayOf(info).toReach(info, hostOf(nodeId), identity);
+    const attachment = { ...reach, ...rest, attachmentId, readonly };
+    return { volumeId, nodeId, state: 'attached' as const, readonly, attachment };
   }
 
   /**
@@ -50,36 +37,40 @@ export function createAttachments(cinder: Cinder, records: Records, volumes: Nam
    * way, which the next attempt ends. Cinder would let only Nova end an attachment to an instance, so it names none.
    */
   async function attach(volume: CinderResource, record: AttachmentRecord, node: NodeDetails) {
-    await forget(cinder, volume);
+    await forget(volume, record);
     const { spec, nodeId, readonly } = record;
     const isRaw = spec.capability.accessType === 'block';
     const holdsData = specOf<VolumeSpec>(volume).source !== undefined || writtenKey in volume.metadata;
     if (isRaw && !readonly)
       await cinder.send('POST', `/volumes/${volume.id}/metadata`, { metadata: { [writtenKey]: 'true' } });
-    const reserved = await sendAttachment('POST', '/attachments', {
-      volume_uuid: volume.id,
-      mode: readonly ? 'ro' : 'rw',
-    });
-    const made = {
-      id: reserved.id,
-      sizeBytes: volume.size * gibibyte,
-      mayFormat: !isRaw && !holdsData,
-    };
+    const mode = readonly ? 'ro' : 'rw';
+    const { id } = await sendAttachment('POST', '/attachments', { volume_uuid: volume.id, mode });
+    const made = { id, sizeBytes: volume.size * gibibyte, mayFormat: !isRaw && !holdsData };
     records.putAttachment({ ...record, made });
     const names = hostOf(nodeId);
     const { host, initiator, nqn } = names;
     const ip = node.addresses?.[0] ?? '127.0.0.1';
     const connector = { host, initiator, nqn, ip, multipath: true, os_type: 'linux', platform: 'x86_64' };
-    const { connection_info: info } = await sendAttachment('PUT', `/attachments/${made.id}`, { connector });
+    const { connection_info: info } = await sendAttachment('PUT', `/attachments/${id}`, { connector });
     if (!info) throw new Problem('UNAVAILABLE', 'Cinder tells no way to the volume');
     const identity = await wayOf(info).identify(info, names);
-    await cinder.send('POST', `/attachments/${made.id}/action`, { 'os-complete': {} });
+    await cinder.send('POST', `/attachments/${id}/action`, { 'os-complete': {} });
     return records.putAttachment({ ...record, made: { ...made, identity }, isDone: true });
   }
 
   async function detach(volume: CinderResource | undefined, record: AttachmentRecord): Promise<void> {
-    if (volume) await forget(cinder, volume);
+    if (volume) await forget(volume, record);
     records.drop(record);
+  }
+
+  /** Ends the node's attachment at Cinder, and one whose answer was lost, but none of Nova's and of other nodes. */
+  async function forget(volume: CinderResource, { volumeId, nodeId }: AttachmentRecord): Promise<void> {
+    const others = records.attachmentsOf(volumeId).filter(one => one.nodeId !== nodeId);
+    const kept = new Set(others.map(({ made }) => made?.id));
+    const answer = await cinder.send('GET', `/attachments/detail?volume_id=${volume.id}`);
+    const { attachments } = answer as { readonly attachments: readonly CinderAttachment[] };
+    for (const { id, instance } of attachments)
+      if (!instance && !kept.has(id)) await cinder.send('DELETE', `/attachments/${id}`);
   }
 
   async function sendAttachment(method: string, path: string, attachment: object): Promise<CinderAttachment> {
@@ -91,7 +82,8 @@ export function createAttachments(cinder: Cinder, records: Records, volumes: Nam
       const volume = await volumes.require(volumeId);
       const node = records.findNode(nodeId);
       if (!node) throw new Problem('NOT_FOUND', `there is no node "${nodeId}"`);
-      const other = records.attachmentsOf(volumeId).find(one => one.nodeId !== nodeId);
+      const others = records.attachmentsOf(volumeId).filter(one => one.nodeId !== nodeId);
+      const other = others.find(one => !canShare(volume, one, body));
       if (other) throw heldProblem(other);
       const found = find(volumeId, nodeId);
       if (found && !isDeepStrictEqual(found.spec, body))
@@ -110,15 +102,13 @@ export function createAttachments(cinder: Cinder, records: Records, volumes: Nam
 
     async getAttachment({ volumeId, nodeId }) {
       const found = find(volumeId, nodeId);
-      if (found) return [200, await show(found)];
-      throw new Problem('NOT_FOUND', `volume "${volumeId}" is not attached to node "${nodeId}"`);
+      if (!found) throw missingProblem(volumeId, nodeId);
+      return [200, await show(found)];
     },
 
     async detachVolume({ volumeId, nodeId }) {
       const record = find(volumeId, nodeId);
-      if (!record) return [204];
-      const volume = await volumes.find(volumeId);
-      await detach(volume, record);
+      if (record) await detach(await volumes.find(volumeId), record);
       return [204];
     },
 
@@ -137,12 +127,16 @@ export function createAttachments(cinder: Cinder, records: Records, volumes: Nam
   } satisfies VendorOperations;
 }
 
-/** Ends the volume's attachments at Cinder: the recorded one, and one whose answer was lost, but none of Nova's. */
-async function forget(cinder: Cinder, { id: volumeId }: CinderResource): Promise<void> {
-  const answer = await cinder.send('GET', `/attachments/detail?volume_id=${volumeId}`);
-  const { attachments } = answer as { readonly attachments: readonly CinderAttachment[] };
-  for (const { id, instance } of attachments)
-    if (!instance) await cinder.send('DELETE', `/attachments/${id}`);
+/** Nodes share a volume of a type with `multiattach`, if their modes allow it: all of them write, or at most one does. */
+function canShare(volume: CinderResource, one: AttachmentRecord, spec: AttachmentSpec): boolean {
+  const modes = [one.spec, spec].map(({ capability }) => capability.accessMode);
+  const isShared = modes.every(mode => mode.startsWith('MULTI_NODE_')) && volume.multiattach === true;
+  const mayWrite = modes.every(mode => mode === 'MULTI_NODE_MULTI_WRITER');
+  return isShared && (mayWrite || one.readonly || isReadOnly(spec));
+}
+
+function missingProblem(volumeId: string, nodeId: string): Problem {
+  return new Problem('NOT_FOUND', `volume "${volumeId}" is not attached to node "${nodeId}"`);
 }
 
 function isReadOnly({ readonly, capability }: AttachmentSpec): boolean {

@@ -11,12 +11,15 @@ export type CinderResource = {
   readonly size: number;
   readonly created_at: string;
   readonly metadata: Readonly<Record<string, string>>;
-  readonly volume_id?: string;
+  readonly volume_type?: string | null;
+  readonly multiattach?: boolean;
 };
 export type Kind = 'volume' | 'snapshot';
 
 /** Attachments that are completed by their caller (3.44), with a mode (3.54). */
 const microversion = 'volume 3.59';
+/** The states of resources on which Cinder works. */
+const changing: ReadonlySet<string> = new Set('creating downloading extending retyping deleting'.split(' '));
 const pollMs = 200;
 const timeoutMs = 120_000;
 
@@ -78,13 +81,14 @@ export function connectCinder(env: Environment) {
     list,
     get,
 
-    /** Waits while a resource has one of these states. `undefined` once it is gone. */
-    async settle(kind: Kind, id: string, states: readonly string[]): Promise<CinderResource | undefined> {
-      for (;;) {
-        const found = await get(kind, id);
-        if (!found || !states.includes(found.status)) return found;
+    /** Waits until a resource does not change any more. `undefined` once it is gone. */
+    async settle(kind: Kind, resource: CinderResource | undefined): Promise<CinderResource | undefined> {
+      let found = resource;
+      while (found && changing.has(found.status)) {
         await sleep(pollMs);
+        found = await get(kind, found.id);
       }
+      return found;
     },
 
     /** Reads Cinder's message for users about the failure of a resource. */

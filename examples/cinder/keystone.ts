@@ -42,10 +42,7 @@ async function signIn(env: Environment, identity: object): Promise<Session> {
   });
   const token = response.headers.get('x-subject-token');
   if (!response.ok || !token)
-    throw new Problem(
-      'UNAVAILABLE',
-      `Keystone refuses to sign in: ${response.status} ${await response.text()}`,
-    );
+    throw new Problem('UNAVAILABLE', `Keystone answers ${response.status}: ${await response.text()}`);
   const document = (await response.json()) as TokenDocument;
   const endpoint = env['OS_VOLUME_ENDPOINT'] ?? endpointIn(document, env);
   return { token, endpoint, endsAtMs: Date.parse(document.token.expires_at) };
@@ -72,10 +69,7 @@ function endpointIn({ token }: TokenDocument, env: Environment): string {
   const endpoints = token.catalog.filter(({ type }) => volumeTypes.has(type)).flatMap(one => one.endpoints);
   const found = endpoints.find(one => one.interface === wanted && (!region || one.region_id === region));
   if (found) return found.url;
-  throw new Problem(
-    'UNAVAILABLE',
-    `Keystone's catalog has no ${wanted} endpoint of Cinder; set OS_VOLUME_ENDPOINT`,
-  );
+  throw new Problem('UNAVAILABLE', `Keystone tells no ${wanted} endpoint of Cinder; set OS_VOLUME_ENDPOINT`);
 }
 
 function need(env: Environment, name: string): string {
@@ -84,7 +78,7 @@ function need(env: Environment, name: string): string {
   throw new Error(`${name} is not set: load the openrc file of the OpenStack project`);
 }
 
-/** Tells why \`fetch\` failed, which its error itself does not. */
+/** Tells why `fetch` failed, which its error itself does not. */
 export function reasonOf(error: unknown): string {
   const { cause = error } = error as Error;
   return (cause as Error).message || String(cause);

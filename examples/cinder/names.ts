@@ -33,15 +33,11 @@ export function createNamed(cinder: Cinder, kind: Kind) {
   }
 
   /** Deletes a resource of Cinder, and waits until it is gone. */
-  async function erase(id: string): Promise<void> {
-    const before = await cinder.get(kind, id);
-    if (before && before.status !== 'deleting') await cinder.send('DELETE', `/${kind}s/${id}`);
-    const left = await cinder.settle(kind, id, ['deleting']);
-    if (!left) return;
-    throw new Problem(
-      'UNAVAILABLE',
-      `Cinder cannot delete ${kind} "${id}": ${await cinder.messageAbout(id)}`,
-    );
+  async function erase(found: CinderResource): Promise<void> {
+    if (found.status !== 'deleting') await cinder.send('DELETE', `/${kind}s/${found.id}`);
+    if (!(await cinder.settle(kind, { ...found, status: 'deleting' }))) return;
+    const reason = await cinder.messageAbout(found.id);
+    throw new Problem('UNAVAILABLE', `Cinder cannot delete ${kind} "${found.id}": ${reason}`);
   }
 
   async function require(id: string): Promise<CinderResource> {
@@ -57,7 +53,7 @@ export function createNamed(cinder: Cinder, kind: Kind) {
 
     /** Works on a resource, which is not deleted meanwhile: Cinder would leave half of the work. */
     use: <T>(id: string, work: (found: CinderResource) => Promise<T>): Promise<T> =>
-      inTurn(id, async () => work(await require(id))),
+      inTurn(id, async () => work((await cinder.settle(kind, await require(id))) ?? (await require(id)))),
 
     async list<T extends { readonly id: string }>({ request, show, isWanted = () => true }: ListOf<T>) {
       const all = await cinder.list(kind);
@@ -75,18 +71,18 @@ export function createNamed(cinder: Cinder, kind: Kind) {
       const whole = { ...body, name: id, metadata: metadataOf(id, spec) };
       if (isNew) await cinder.send('POST', `/${kind}s`, { [kind]: whole });
       const [first, ...others] = await findAll(id);
-      for (const other of others) await erase(other.id);
-      const found = first && (await cinder.settle(kind, first.id, ['creating', 'downloading']));
+      for (const other of others) await erase(other);
+      const found = await cinder.settle(kind, first);
       if (!found) throw new Problem('UNAVAILABLE', `${kind} "${id}" disappeared while Cinder created it`);
       if (!found.status.startsWith('error')) return { isNew, found };
       const reason = await cinder.messageAbout(found.id);
-      await erase(found.id);
+      await erase(found);
       throw new Problem('RESOURCE_EXHAUSTED', `Cinder cannot create ${kind} "${id}": ${reason}`);
     },
 
     remove: (id: string): Promise<void> =>
       inTurn(id, async () => {
-        for (const found of await findAll(id)) await erase(found.id);
+        for (const found of await findAll(id)) await erase(found);
       }),
   };
 }

@@ -54,10 +54,7 @@ export function wayOf({ driver_volume_type: type }: ConnectionInfo): Way {
   const way = ways[type];
   if (way) return way;
   const known = Object.keys(ways).join(', ');
-  throw new Problem(
-    'FAILED_PRECONDITION',
-    `Cinder attaches the volume by "${type}"; nodes have only ${known}`,
-  );
+  throw new Problem('FAILED_PRECONDITION', `Cinder attaches by "${type}"; nodes have only ${known}`);
 }
 
 /** Makes the names of a node. They come from its id, so that no two nodes have the same, even if one is a copy. */
@@ -75,18 +72,10 @@ export function hostOf(nodeId: string) {
 /** Cinder names the user of Ceph without its key, and the image without its own id. */
 async function identifyImage(info: ConnectionInfo): Promise<Identity> {
   const { name = '', auth_username: user = '' } = info;
-  const login = [
-    '--conf',
-    process.env['CEPH_CONF'] ?? '/etc/ceph/ceph.conf',
-    '--name',
-    `client.${user}`,
-    '--keyfile',
-    keyFile(user),
-  ];
-  const { id } = JSON.parse(await run('rbd', [...login, 'info', '--format', 'json', name])) as {
-    readonly id: string;
-  };
-  return { imageId: id, fsid: (await run('ceph', [...login, 'fsid'])).trim() };
+  const { CEPH_CONF: conf = '/etc/ceph/ceph.conf' } = process.env;
+  const login = ['--conf', conf, '--name', `client.${user}`, '--keyfile', keyFile(user)];
+  const said = JSON.parse(await run('rbd', [...login, 'info', '--format', 'json', name])) as Identity;
+  return { imageId: said['id'] ?? '', fsid: (await run('ceph', [...login, 'fsid'])).trim() };
 }
 
 function toRbd(info: ConnectionInfo, _host: HostNames, { imageId = '', fsid = '' }: Identity): Reach {
@@ -102,10 +91,7 @@ function toRbd(info: ConnectionInfo, _host: HostNames, { imageId = '', fsid = ''
 function keyFile(user: string): string {
   const { CEPH_KEY: path } = process.env;
   if (path) return path;
-  throw new Problem(
-    'FAILED_PRECONDITION',
-    `set CEPH_KEY: a file with the output of "ceph auth get-key client.${user}"`,
-  );
+  throw new Problem('FAILED_PRECONDITION', `set CEPH_KEY: a file with the key of Ceph's user "${user}"`);
 }
 
 /** Asks the unit for its serial number (VPD page 0x80), as the node: the target accepts nobody else. */
@@ -132,15 +118,9 @@ function toIscsi(info: ConnectionInfo, { initiator }: HostNames, { serial = '' }
 }
 
 function toNvme(info: ConnectionInfo, { nqn: hostNqn, uuid: hostId }: HostNames): Reach {
-  const {
-    target_nqn,
-    nqn = '',
-    target_portal = '',
-    target_port = 4420,
-    transport_type = 'tcp',
-    ...more
-  } = info;
-  const { portals = [[target_portal, target_port, transport_type]], vol_uuid, volume_nguid } = more;
+  const { target_portal = '', target_port = 4420, transport_type = 'tcp' } = info;
+  const { portals = [[target_portal, target_port, transport_type]], target_nqn, nqn = '' } = info;
+  const { vol_uuid, volume_nguid } = info;
   const addresses = portals
     .filter(([, , transport]) => transport.toLowerCase() === 'tcp')
     .map(([host, port]) => addressOf(host, port));
@@ -150,7 +130,7 @@ function toNvme(info: ConnectionInfo, { nqn: hostNqn, uuid: hostId }: HostNames)
   if (!wwid)
     throw new Problem(
       'FAILED_PRECONDITION',
-      'Cinder does not tell the UUID of the NVMe namespace; use Cinder 2023.1 or newer with connection version 2',
+      'Cinder tells no UUID of the NVMe namespace: use 2023.1 or newer',
     );
   return { protocol: 'nvme-tcp', addresses, subsystem: target_nqn ?? nqn, wwid, hostNqn, hostId };
 }

@@ -9,19 +9,22 @@ import { heldProblem, type Records } from './records.ts';
 type Identity = Pick<Volume, 'name' | 'parameters' | 'mutableParameters' | 'source'>;
 
 const none = { type: 'object', additionalProperties: false };
+const text = { type: 'string' };
 const limits = { minimumVolumeBytes: gibibyte, stepBytes: gibibyte };
 
-export function toCapabilities({ PROTOCOLS = 'iscsi,nvme-tcp', ZEROED = 'true' }: Environment): Offer {
+export function toCapabilities(env: Environment): Offer {
+  const { PROTOCOLS = 'iscsi,nvme-tcp', ZEROED = 'true', SHARED = 'false' } = env;
   return {
     version: '1.0.0',
-    features: ['expand', 'snapshots', 'restore', 'clone', 'nodes', 'node-details'],
-    accessModes: accessModes.filter(mode => mode.startsWith('SINGLE_NODE_')),
+    features: ['expand', 'modify', 'snapshots', 'restore', 'clone', 'nodes', 'node-details'],
+    accessModes: accessModes.filter(mode => SHARED === 'true' || mode.startsWith('SINGLE_NODE_')),
     accessTypes: ['mount', 'block'],
     protocols: PROTOCOLS.split(',') as Offer['protocols'],
     zeroed: ZEROED === 'true',
     limits,
     parameters: {
-      volume: { ...none, properties: { type: { type: 'string' }, availabilityZone: { type: 'string' } } },
+      volume: { ...none, properties: { type: text, availabilityZone: text } },
+      mutable: { ...none, properties: { type: text } },
       snapshot: none,
     },
   };
@@ -36,7 +39,8 @@ export function createVolumes(
   const { volumes, snapshots } = kinds;
 
   function show(found: CinderResource): Volume {
-    const shown = { ...specOf<Identity>(found), ...toShown(found) };
+    const { volume_type: type } = found;
+    const shown = { ...specOf<Identity>(found), ...toShown(found), mutableParameters: type ? { type } : {} };
     const attached = records.attachmentsOf(shown.id).filter(one => one.isDone);
     const attachments = attached.map(({ nodeId, readonly }) => ({
       nodeId,
@@ -57,13 +61,29 @@ export function createVolumes(
     return snapshots.use(source.snapshotId, ({ id, size }) => work({ snapshot_id: id }, size * gibibyte));
   }
 
-  async function extend({ id, status }: CinderResource, bytes: number): Promise<CinderResource> {
-    await cinder.send('POST', `/volumes/${id}/action`, { 'os-extend': { new_size: bytes / gibibyte } });
-    const found = await cinder.settle('volume', id, ['extending']);
-    if (found && !found.status.startsWith('error')) return found;
-    const reason = await cinder.messageAbout(id);
+  /** Lets Cinder change a volume, and returns it as it then is. */
+  async function change(volume: CinderResource, action: object, status: string): Promise<CinderResource> {
+    await cinder.send('POST', `/volumes/${volume.id}/action`, action);
+    const found = await cinder.settle('volume', { ...volume, status });
+    if (found) return found;
+    throw new Problem('UNAVAILABLE', `volume "${volume.id}" disappeared while Cinder changed it`);
+  }
+
+  async function extend(volume: CinderResource, bytes: number): Promise<CinderResource> {
+    const found = await change(volume, { 'os-extend': { new_size: bytes / gibibyte } }, 'extending');
+    if (!found.status.startsWith('error')) return found;
+    const { id, status } = volume;
     await cinder.send('POST', `/volumes/${id}/action`, { 'os-reset_status': { status } });
-    throw new Problem('RESOURCE_EXHAUSTED', `Cinder cannot extend volume "${id}": ${reason}`);
+    throw new Problem('RESOURCE_EXHAUSTED', `Cinder cannot extend it: ${await cinder.messageAbout(id)}`);
+  }
+
+  /** Changes the type, which brings other QoS specs. The volume stays on its storage: a move would copy it. */
+  async function retype(volume: CinderResource, type: string): Promise<CinderResource> {
+    const retyping = { 'os-retype': { new_type: type, migration_policy: 'never' } };
+    const found = await change(volume, retyping, 'retyping');
+    if (found.volume_type === type) return found;
+    const reason = await cinder.messageAbout(volume.id);
+    throw new Problem('FAILED_PRECONDITION', `Cinder cannot give it the type "${type}": ${reason}`);
   }
 
   return {
@@ -79,10 +99,11 @@ export function createVolumes(
       const spec: Identity = { name, parameters, mutableParameters, ...(source && { source }) };
       const earlier = await volumes.find(id);
       requireSame(earlier, spec, !earlier || isWithin(earlier.size * gibibyte, body));
-      const { type: volume_type, availabilityZone: availability_zone } = parameters;
+      const { type = parameters['type'] } = mutableParameters;
+      const more = { volume_type: type, availability_zone: parameters['availabilityZone'] };
       const { isNew, found } = await withOrigin(earlier ? undefined : source, async (origin, bytes) => {
         const size = earlier?.size ?? sizeFor(body, limits, bytes) / gibibyte;
-        return volumes.ensure(id, { spec, body: { ...origin, size, volume_type, availability_zone } });
+        return volumes.ensure(id, { spec, body: { ...origin, ...more, size } });
       });
       return [isNew ? 201 : 200, show(found)];
     },
@@ -102,6 +123,14 @@ export function createVolumes(
         return (body.requiredBytes ?? 0) <= bytes ? found : extend(found, sizeFor(body, limits));
       });
       return [200, { ...show(grown), nodeExpansionRequired: true }];
+    },
+
+    async modifyVolume({ volumeId, body: { mutableParameters } }) {
+      const { type } = mutableParameters;
+      const modified = await volumes.use(volumeId, async found =>
+        type === undefined || type === found.volume_type ? found : retype(found, type),
+      );
+      return [200, show(modified)];
     },
   } satisfies VendorOperations;
 }

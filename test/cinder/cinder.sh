@@ -35,6 +35,8 @@ log_file = $dir/keystone.log
 connection = postgresql+psycopg2://postgres@127.0.0.1/keystone
 [token]
 provider = fernet
+# In seconds, so that tokens end during a test.
+expiration = 180
 [fernet_tokens]
 key_repository = $dir/keys
 [fernet_receipts]
@@ -76,6 +78,8 @@ user_domain_id = default
 project_name = admin
 username = admin
 password = secret
+# Cinder accepts a token for at most so many seconds after Keystone revoked it.
+token_cache_time = 10
 [oslo_concurrency]
 lock_path = $dir/run
 [rbd]

@@ -18,6 +18,9 @@ export type KitRun = {
   readonly hasKey?: boolean;
   readonly hasData?: boolean;
   readonly timeoutMs?: number;
+  /** The parameters of volumes, and a mutable parameter with its values. */
+  readonly parameters?: VerifyOptions['parameters'];
+  readonly mutable?: VerifyOptions['mutable'];
   /** True to return from a restart at once, so that the kit waits until the vendor answers. */
   readonly startsAlone?: boolean;
   /** Environment variables of the vendor. */
@@ -49,6 +52,7 @@ export function runOptions(
 /** Starts the vendor, runs the kit on it with restarts, and ends it. */
 export async function runKit(t: TestContext, run: KitRun): Promise<Report> {
   const { command, seed, only = [], hasKey = false, hasData = false, timeoutMs = 30_000, tls } = run;
+  const { parameters = {}, mutable = {} } = run;
   const key = hasKey ? await createKey(t) : undefined;
   const vendor = await startVendor(t, { command, env: { ...key?.env, ...run.env } });
   const url = new URL(vendor.url);
@@ -60,6 +64,8 @@ export async function runKit(t: TestContext, run: KitRun): Promise<Report> {
       prefix: 'verify.verify-',
       timeoutMs,
       hasData,
+      parameters,
+      mutable,
       async restart() {
         await vendor.kill();
         const started = vendor.start();
