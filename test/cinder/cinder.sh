@@ -1,16 +1,19 @@
 #!/bin/sh
-# Runs OpenStack's Cinder on a Ceph cluster, in the caller's namespaces: cinder.sh PACKAGES CEPH_CONF.
+# Runs OpenStack's Cinder in the caller's namespaces, with volumes on a Ceph cluster if one is given:
+# cinder.sh PACKAGES [CEPH_CONF].
 # Prints "ready" on standard output, and runs until it is killed.
 set -eu
 . "$(dirname "$0")/../until-done.sh"
+. "$(dirname "$0")/settings.sh"
 # In memory, and in the namespace of mounts alone. Every user may enter it.
 dir=/mnt
 # RabbitMQ reads the processes of its own namespace.
 mount -t proc proc /proc
+ip link set lo up
 mount -t overlay overlay -o "ro,lowerdir=$1/usr:/usr" /usr
 mount -t tmpfs -o mode=755 tmpfs "$dir"
 cd "$dir"
-export HOME="$dir" CEPH_CONF="$2"
+export HOME="$dir" CEPH_CONF="${2-}"
 address=127.0.0.1
 postgres=$(ls -d /usr/lib/postgresql/*/bin | tail -n 1)
 
@@ -51,37 +54,11 @@ manage bootstrap --bootstrap-password secret --bootstrap-region-id here \
   --bootstrap-public-url "http://$address:5000/v3" --bootstrap-internal-url "http://$address:5000/v3" --bootstrap-admin-url "http://$address:5000/v3"
 keystone-wsgi-public --host "$address" --port 5000 -- --config-file "$dir/keystone.conf" >keystone.out 2>&1 &
 
-cat >cinder.conf <<END
+settings "$address" >cinder.conf
+if [ -n "$CEPH_CONF" ]; then
+  cat >>cinder.conf <<END
 [DEFAULT]
-auth_strategy = keystone
-transport_url = rabbit://guest:guest@127.0.0.1:5672/
-log_dir = $dir
-state_path = $dir/state
-api_paste_config = /usr/share/cinder-common/api-paste.ini
-osapi_volume_listen = $address
-osapi_volume_workers = 1
 enabled_backends = rbd
-default_volume_type = __DEFAULT__
-rpc_response_timeout = 60
-service_down_time = 600
-quota_volumes = -1
-quota_snapshots = -1
-quota_gigabytes = -1
-[database]
-connection = postgresql+psycopg2://postgres@127.0.0.1/cinder
-[keystone_authtoken]
-www_authenticate_uri = http://$address:5000
-auth_url = http://$address:5000
-auth_type = password
-project_domain_id = default
-user_domain_id = default
-project_name = admin
-username = admin
-password = secret
-# Cinder accepts a token for at most so many seconds after Keystone revoked it.
-token_cache_time = 10
-[oslo_concurrency]
-lock_path = $dir/run
 [rbd]
 volume_driver = cinder.volume.drivers.rbd.RBDDriver
 volume_backend_name = rbd
@@ -92,9 +69,10 @@ max_over_subscription_ratio = 1000
 rbd_flatten_volume_from_snapshot = false
 suppress_requests_ssl_warnings = true
 END
+fi
 mkdir state
 cinder-manage --config-file cinder.conf db sync >db.out 2>&1
-for name in scheduler volume api; do "cinder-$name" --config-file "$dir/cinder.conf" >"$name.out" 2>&1 & done
+for name in scheduler api ${CEPH_CONF:+volume}; do "cinder-$name" --config-file "$dir/cinder.conf" >"$name.out" 2>&1 & done
 until_done curl --silent --fail "http://$address:8776/"
 
 # The catalog tells users the address of Cinder.
