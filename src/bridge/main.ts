@@ -33,6 +33,8 @@ const maxConcurrent = 8;
 /** Starts the bridge: serves the vendor's side of the Storage API, and translates it into calls of a CSI driver. */
 export async function startBridge(config: BridgeConfig, log: Log): Promise<RunningProgram> {
   const { 'csi-endpoint': endpoint, 'token-file': tokenFile, jwks, audience } = config;
+  if (!tokenFile && !(jwks && audience))
+    throw new Error("set --jwks and --audience, for the gateway's own tokens, or --token-file");
   const authenticate = createAuthenticate({
     token: tokenFile && readFileSync(tokenFile, 'utf8').trim(),
     jwks,

@@ -207,6 +207,12 @@ test('a volume that the driver made before cannot have a source', async t => {
   assert.equal((await ask('GET volumes/a.w')).status, 404);
 });
 
+test('a bridge that would accept no token names the flags', async t => {
+  const flags = { 'csi-endpoint': 'unix:///none.sock', dir: temporaryDirectory(t), audience: 'bridge' };
+  const starting = startBridge(settingsOf(bridgeSettings, flags), silentLog);
+  await assert.rejects(starting, /set --jwks and --audience, .* or --token-file/);
+});
+
 test('a bridge waits for a driver that does not serve yet, and says so once', async t => {
   const dir = temporaryDirectory(t);
   writeFileSync(join(dir, 'token'), 'token');
