@@ -1,10 +1,16 @@
-import { fromPublishContext, sealHeaderOf, type AttachmentOf } from '../src/api/attachment.ts';
+import {
+  fromPublishContext,
+  sealHeaderOf,
+  type Attachment,
+  type AttachmentOf,
+} from '../src/api/attachment.ts';
 import { formatOptionsOf } from '../src/api/filesystems.ts';
 import { invalidProblem, preconditionProblem } from '../src/api/problem.ts';
 import type { Segments } from '../src/api/topology.ts';
 import type { NodeHandlers } from '../src/csi/generated/csi/v1/Node.ts';
 import { readCapability, readCapacityRange, readId, readKnownId, readMap } from '../src/csi/request.ts';
 import type { Handlers } from '../src/csi/call.ts';
+import type { Secrets } from './connector.ts';
 import type { DriverVolumes } from './drivers/volumes.ts';
 import { createReadings } from './host/readings.ts';
 import type { NodeKey } from './state/node-key.ts';
@@ -62,19 +68,24 @@ export function createNode(
   async function readAttachment(volumeId: string, context: Readonly<Record<string, string>>) {
     const { gatewayKeys } = agent.trust;
     await gatewayKeys?.requireSigned(context, { volumeId, nodeId: identity.nodeId });
-    const { sealed, signature: _, ...attachment } = fromPublishContext(context);
-    const opened = sealed === undefined ? {} : await open(volumeId, context, sealed);
+    const { signature: _, ...signed } = fromPublishContext(context);
+    const opened = await open(volumeId, signed);
     const known = agent.records.get(volumeId)?.attachment.attachmentId;
-    await gatewayKeys?.requireNewest(volumeId, attachment.attachmentId, known);
+    await gatewayKeys?.requireNewest(volumeId, signed.attachmentId, known);
+    // Other drivers need secrets again to grow a volume, so the record keeps them sealed.
+    if (signed.protocol === 'csi') return { attachment: signed, opened };
+    const { sealed: __, ...attachment } = signed;
     return { attachment, opened };
   }
-  async function open(volumeId: string, context: Readonly<Record<string, string>>, sealed: string) {
+  async function open(volumeId: string, attachment: Attachment): Promise<Secrets> {
+    const { sealed } = attachment;
+    if (sealed === undefined) return {};
     const { key, nodeId } = identity;
     if (!key)
       throw preconditionProblem(
         'the attachment is sealed, and this node has no key; drain the node and restart its agent, which then makes one',
       );
-    const bound = await sealHeaderOf({ volume: volumeId, node: nodeId }, context);
+    const bound = await sealHeaderOf({ volume: volumeId, node: nodeId }, attachment);
     return key.open(sealed, bound, agent.trust.gatewayKeys !== undefined);
   }
 
@@ -173,7 +184,9 @@ export function createNode(
       const at = { volumeId, path: readVolumePath(request.volume_path) };
       const size = readCapacityRange(request.capacity_range);
       const work = (own: Agent) =>
-        others?.has(volumeId) ? others.expand({ ...at, ...size }, call) : expand(own, { ...at, ...size });
+        others?.has(volumeId)
+          ? others.expand({ ...at, ...size }, kept => open(volumeId, kept), call)
+          : expand(own, { ...at, ...size });
       return { capacity_bytes: await withVolumeLock('NodeExpandVolume', { ...at, call }, work) };
     },
 

@@ -25,6 +25,7 @@ export type StageRequest = {
 };
 
 export type PublishRequest = StageRequest & { readonly targetPath: string; readonly readonly: boolean };
+type OpenSecrets = (attachment: DriverAttachment) => Promise<Secrets>;
 type VolumePath = { readonly volumeId: string; readonly path: string };
 
 /** The volumes of other drivers on this node. */
@@ -38,8 +39,6 @@ export async function openDriverVolumes(agent: Agent, stateDirectory: string) {
   const { host, trust, log } = agent;
   const records = await openRecords(`${stateDirectory}/driver-volumes`, host, { log });
   const plugins = new Map([...trust.drivers].map(([name, path]) => [name, createPlugin(name, path)]));
-  /** Secrets for growing, from the last stage. They are lost with the process, like all secrets. */
-  const growing = new Map<string, Secrets>();
 
   function pluginOf({ driver }: DriverAttachment): Plugin {
     const found = plugins.get(driver);
@@ -77,7 +76,6 @@ export async function openDriverVolumes(agent: Agent, stateDirectory: string) {
       const record = { volumeId, stagingPath, attachment, capability, targets: isSame ? known.targets : [] };
       const isNew = !known || !isStaged(known);
       await records.put({ ...record, ...(isNew && { isUnfinished: true }) });
-      growing.set(volumeId, partOf(secrets, 'expand-secret'));
       if (await plugin.can('STAGE_UNSTAGE_VOLUME')) {
         const message = {
           volume_id: attachment.handle,
@@ -115,7 +113,6 @@ export async function openDriverVolumes(agent: Agent, stateDirectory: string) {
         throw unavailableProblem(
           `driver "${plugin.name}" answered, but "${stagingPath}" is still mounted; it is asked again`,
         );
-      growing.delete(volumeId);
       await records.remove(volumeId);
     },
 
@@ -171,7 +168,9 @@ export async function openDriverVolumes(agent: Agent, stateDirectory: string) {
       return { usage };
     },
 
-    async expand({ volumeId, path, ...size }: VolumePath & SizeBounds, call: Call): Promise<number> {
+    /** Grows a volume; `open` opens the secrets of its recorded attachment. */
+    async expand(request: VolumePath & SizeBounds, open: OpenSecrets, call: Call): Promise<number> {
+      const { volumeId, path, ...size } = request;
       const { attachment, stagingPath, capability } = require(volumeId);
       const plugin = pluginOf(attachment);
       if (!(await plugin.can('EXPAND_VOLUME'))) return size.requiredBytes;
@@ -181,7 +180,7 @@ export async function openDriverVolumes(agent: Agent, stateDirectory: string) {
         capacity_range: { required_bytes: size.requiredBytes, limit_bytes: size.limitBytes },
         staging_target_path: stagingPath,
         volume_capability: toCsiCapability(capability),
-        secrets: growing.get(volumeId) ?? {},
+        secrets: partOf(await open(attachment), 'expand-secret'),
       };
       const answer = await plugin.ask((calls, timeoutMs) => calls.NodeExpandVolume(message, timeoutMs), call);
       return Number(answer.capacity_bytes) || size.requiredBytes;
