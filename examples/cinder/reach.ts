@@ -130,7 +130,7 @@ function toNvme(info: ConnectionInfo, { nqn: hostNqn, uuid: hostId }: HostNames)
     throw new Problem('FAILED_PRECONDITION', 'the volume has no portal with NVMe over TCP');
   const wwid = vol_uuid ? `uuid.${vol_uuid}` : volume_nguid && `eui.${volume_nguid.replaceAll('-', '')}`;
   if (!wwid)
-    throw new Problem('FAILED_PRECONDITION', 'Cinder tells no UUID of the namespace: use 2023.1 or newer');
+    throw new Problem('FAILED_PRECONDITION', 'Cinder tells no UUID: set nvmeof_conn_info_version = 2');
   return { protocol: 'nvme-tcp', addresses, subsystem: target_nqn ?? nqn, wwid, hostNqn, hostId };
 }
 

@@ -5,6 +5,7 @@ import { test, type TestContext } from 'node:test';
 import { connectCinder } from '../../examples/cinder/cinder.ts';
 import { createNamed, gibibyte } from '../../examples/cinder/names.ts';
 import { openRecords } from '../../examples/cinder/records.ts';
+import { hostOf, wayOf, type ConnectionInfo } from '../../examples/cinder/reach.ts';
 import { createVolumes } from '../../examples/cinder/volumes.ts';
 import { listen } from '../harness/listen.ts';
 import { temporaryDirectory } from '../harness/temporary.ts';
@@ -64,4 +65,36 @@ test('the id of a volume type is refused', async t => {
   const type = '6685584b-1eac-4da6-b5c3-555430cf68ff';
   await assert.rejects(volumes.modifyVolume(toType(type)), { code: 'INVALID_ARGUMENT' });
   assert.deepEqual(actions, []);
+});
+
+/** The connection as Cinder 29's driver `nvmet` tells it, with one subsystem for each volume or for each node. */
+const uuid = '9a0d35d0-175a-11e4-8c21-080020000001';
+const nvme = (name: string, port: string | number): ConnectionInfo => ({
+  driver_volume_type: 'nvmeof',
+  target_nqn: `nqn.iqn.2010-10.org.openstack:-${name}`,
+  vol_uuid: uuid,
+  portals: [
+    ['127.0.0.1', port, 'tcp'],
+    ['127.0.0.2', port, 'tcp'],
+  ],
+});
+
+test("a volume of Cinder's driver nvmet is its namespace over all TCP portals", () => {
+  const host = hostOf('n1');
+  for (const info of [nvme(uuid, '4420'), nvme(host.host, 4420)])
+    assert.deepEqual(wayOf(info).toReach(info, host, {}), {
+      protocol: 'nvme-tcp',
+      addresses: ['127.0.0.1:4420', '127.0.0.2:4420'],
+      subsystem: info.target_nqn,
+      wwid: `uuid.${uuid}`,
+      hostNqn: host.nqn,
+      hostId: host.uuid,
+    });
+});
+
+test('a namespace without a UUID, and a subsystem without a TCP portal, are refused', () => {
+  const portal = { target_portal: '127.0.0.1', target_port: '4420', transport_type: 'tcp', nqn: 'nqn.one' };
+  const rdma = { ...nvme(uuid, '4420'), portals: [['127.0.0.1', '4420', 'RoCEv2']] as const };
+  for (const info of [{ driver_volume_type: 'nvmeof', ...portal }, rdma])
+    assert.throws(() => wayOf(info).toReach(info, hostOf('n1'), {}), { code: 'FAILED_PRECONDITION' });
 });
