@@ -30,7 +30,12 @@ async function startDriver(t: TestContext, grownBytes = 2 ** 31) {
       if (next === 'lost') throw new Problem('UNAVAILABLE', 'the connection was cut');
       return answer;
     };
-  const types = ['CREATE_DELETE_VOLUME', 'PUBLISH_UNPUBLISH_VOLUME', 'EXPAND_VOLUME'] as const;
+  const types = [
+    'CREATE_DELETE_VOLUME',
+    'PUBLISH_UNPUBLISH_VOLUME',
+    'EXPAND_VOLUME',
+    'GET_VOLUME_HEALTH',
+  ] as const;
   const controller = {
     ControllerGetCapabilities: async () => ({ capabilities: types.map(type => ({ rpc: { type } })) }),
     CreateVolume: note('create', ({ name }) => {
@@ -44,6 +49,11 @@ async function startDriver(t: TestContext, grownBytes = 2 ** 31) {
     }),
     ControllerPublishVolume: note('publish', () => ({ publish_context: { device: 'vdb' } })),
     ControllerUnpublishVolume: note('unpublish'),
+    ControllerGetVolumeHealth: note('health', ({ volume_id: id }) => {
+      if (![...made.values()].includes(String(id))) throw new Problem('NOT_FOUND', 'no such volume');
+      const slow = { status: 'DEGRADED', reason: 'Rebuilding', message: 'a disk was replaced' };
+      return { volume_health: { volume_id: id, health_statuses: [slow] } };
+    }),
     ControllerExpandVolume: note('expand', () => ({
       capacity_bytes: grownBytes,
       node_expansion_required: true,
@@ -168,6 +178,18 @@ test('a volume that the driver no longer knows is detached', async t => {
   assert.equal((await ask('DELETE nodes/n1')).found['code'], 'FAILED_PRECONDITION');
   answers['unpublish'] = [new Problem('NOT_FOUND', 'no such node')];
   assert.equal((await ask('DELETE volumes/a.v/attachments/n1')).status, 204);
+  assert.equal((await ask('DELETE volumes/a.v')).status, 204);
+});
+
+test('the health tells faults of the driver, and a volume that the driver lost is NOT_FOUND', async t => {
+  const { ask, made } = await openBridge(t);
+  await ask('PUT volumes/a.v', volume);
+  assert.deepEqual((await ask('GET volumes/a.v/health')).found, {
+    volumeId: 'a.v',
+    entries: [{ status: 'DEGRADED', reason: 'Rebuilding', message: 'a disk was replaced' }],
+  });
+  made.clear();
+  assert.partialDeepStrictEqual((await ask('GET volumes/a.v/health')).found, { code: 'NOT_FOUND' });
   assert.equal((await ask('DELETE volumes/a.v')).status, 204);
 });
 
