@@ -4,18 +4,18 @@ import type { AttachmentResource, AttachmentSpec } from '../api/node.ts';
 import { toCsiCapability } from '../csi/request.ts';
 import { preconditionProblem, Problem } from '../api/problem.ts';
 import type { VendorOperations } from '../sdk/server/vendor.ts';
-import { isMissing, isOpen, type Driver } from './driver.ts';
+import { isMissing, isOpen, type Bridge, type Driver } from './driver.ts';
 import type { NodeIdRule } from './node-ids.ts';
-import type { AttachmentRecord, Records, Texts, WithId } from './records.ts';
-import { isReadonly, requireReady, type Ready } from './volumes.ts';
+import { isCreated, type AttachmentRecord, type Created, type Texts, type WithId } from './records.ts';
+import { isReadonly, requireReady } from './volumes.ts';
 
-type Bridge = { readonly driver: Driver; readonly records: Records; readonly nodeIdOf: NodeIdRule };
+type NodeBridge = Bridge & { readonly nodeIdOf: NodeIdRule };
 
 /**
  * Creates the operations on attachments and nodes. An attachment names the driver and its volume; all that the driver's
  * node plugin needs besides, its contexts and secrets, is secret to the node.
  */
-export function createAttachments(bridge: Bridge) {
+export function createAttachments(bridge: NodeBridge) {
   const { driver, records, nodeIdOf } = bridge;
   return {
     async attachVolume({ volumeId, nodeId, body }) {
@@ -53,8 +53,8 @@ export function createAttachments(bridge: Bridge) {
 
     getAttachment({ volumeId, nodeId }) {
       const volume = records.find('volume', volumeId);
-      if (volume?.made && volume.attachments[nodeId])
-        return [200, toResource(bridge, { ...volume, made: volume.made }, nodeId)];
+      if (volume && isCreated(volume) && volume.attachments[nodeId])
+        return [200, toResource(bridge, volume, nodeId)];
       throw new Problem('NOT_FOUND', `volume "${volumeId}" is not attached to node "${nodeId}"`);
     },
 
@@ -85,7 +85,11 @@ export function createAttachments(bridge: Bridge) {
   } satisfies VendorOperations;
 }
 
-async function publish(driver: Driver, { made }: Ready, wanted: AttachmentRecord): Promise<Texts> {
+async function publish(
+  driver: Driver,
+  { made }: Created<'volume'>,
+  wanted: AttachmentRecord,
+): Promise<Texts> {
   if (!driver.can('PUBLISH_UNPUBLISH_VOLUME')) return {};
   const { capability } = wanted.spec;
   const answer = await driver.calls.controller.ControllerPublishVolume(
@@ -126,7 +130,7 @@ function requireCompatible(volume: WithId<'volume'>, nodeId: string, wanted: Att
   }
 }
 
-function toResource({ driver }: Bridge, volume: Ready, nodeId: string): AttachmentResource {
+function toResource({ driver }: Bridge, volume: Created<'volume'>, nodeId: string): AttachmentResource {
   const known = volume.attachments[nodeId] as AttachmentRecord;
   const { attachmentId, sizeBytes, mayFormat, publishContext, spec, driverNodeId } = known;
   const readonly = isReadonly(spec);

@@ -5,6 +5,7 @@ import { connectCsi, type CsiClient } from '../csi/client.ts';
 import { pause, startTimeLimit } from '../lib/concurrency.ts';
 import type { Log } from '../lib/log.ts';
 import type { BridgeConfig } from './config.ts';
+import type { Records } from './records.ts';
 import type { Secrets } from './secrets.ts';
 
 /** An existing CSI driver: its controller plugin, the calls that it offers, and the secrets that they need. */
@@ -18,6 +19,9 @@ export type Driver = {
   /** The time for one call, in milliseconds. */
   readonly timeoutMs: number;
 };
+
+/** What an operation works with: the driver, and the bridge's own records. */
+export type Bridge = { readonly driver: Driver; readonly records: Records };
 
 type Connection = Pick<Driver, 'secrets' | 'timeoutMs'> & { readonly endpoint: string };
 

@@ -2,13 +2,11 @@ import { isDeepStrictEqual } from 'node:util';
 import { Problem } from '../api/problem.ts';
 import type { Group } from '../api/snapshot.ts';
 import type { VendorOperations } from '../sdk/server/vendor.ts';
-import { dropIfRefused, nameFor, unlessRefused, type Driver } from './driver.ts';
-import type { GroupRecord, Records, WithId } from './records.ts';
+import { dropIfRefused, nameFor, unlessRefused, type Bridge } from './driver.ts';
+import { isCreated, type Created, type GroupRecord, type Records, type WithId } from './records.ts';
 import { originOf, show as showSnapshot, toMade, toTime } from './snapshots.ts';
 
-type Bridge = { readonly driver: Driver; readonly records: Records };
 type Known = WithId<'group'>;
-type Taken = Known & Required<Pick<GroupRecord, 'made'>>;
 
 /** Creates the operations on groups of snapshots. */
 export function createGroups(bridge: Bridge) {
@@ -28,19 +26,19 @@ export function createGroups(bridge: Bridge) {
       const origins = found ? [] : body.volumeIds.map(volumeId => originOf(records, volumeId));
       const wanted = found ?? { id: groupId, spec: body, origins };
       if (!found) records.put('group', wanted);
-      return [found?.made ? 200 : 201, show(records, await take(bridge, wanted))];
+      return [found?.made ? 200 : 201, show(records, await createDriverGroup(bridge, wanted))];
     },
 
     async deleteGroup({ groupId }) {
       const found = records.find('group', groupId);
       if (!found) return [204];
-      const taken = found.made ? (found as Taken) : await unlessRefused(() => take(bridge, found));
-      const snapshotIds = taken?.made.snapshotIds ?? [];
+      const group = isCreated(found) ? found : await unlessRefused(() => createDriverGroup(bridge, found));
+      const snapshotIds = group?.made.snapshotIds ?? [];
       const members = snapshotIds.flatMap(id => records.find('snapshot', id) ?? []);
-      if (taken)
+      if (group)
         await driver.calls.groupController.DeleteVolumeGroupSnapshot(
           {
-            group_snapshot_id: taken.made.handle,
+            group_snapshot_id: group.made.handle,
             snapshot_ids: members.flatMap(({ made }) => made?.handle ?? []),
             secrets: driver.secrets('snapshot'),
           },
@@ -54,7 +52,10 @@ export function createGroups(bridge: Bridge) {
 }
 
 /** Asks the driver for the group, and records it with its snapshots. After a final refusal nothing is left. */
-export async function take({ driver, records }: Bridge, wanted: Known): Promise<Taken> {
+export async function createDriverGroup(
+  { driver, records }: Bridge,
+  wanted: Known,
+): Promise<Created<'group'>> {
   const {
     origins,
     spec: { name, parameters = {} },
@@ -80,7 +81,7 @@ export async function take({ driver, records }: Bridge, wanted: Known): Promise<
       made: toMade(found ?? null, origin.sizeBytes),
     };
   });
-  const taken = {
+  const created = {
     ...wanted,
     made: {
       handle: answer.group_snapshot_id,
@@ -90,8 +91,8 @@ export async function take({ driver, records }: Bridge, wanted: Known): Promise<
     },
   };
   records.put('snapshot', ...snapshots);
-  records.put('group', taken);
-  return taken;
+  records.put('group', created);
+  return created;
 }
 
 /** Makes the id of a member: the group's, cut, with its place. */

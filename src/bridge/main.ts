@@ -16,16 +16,16 @@ import {
   featuresOf,
   toDocumented,
   topologyCapability,
+  type Bridge,
   type Driver,
 } from './driver.ts';
-import { createGroups, take as takeGroup } from './groups.ts';
-import { openRecords, type Records } from './records.ts';
+import { createDriverVolume } from './driver-volumes.ts';
+import { createDriverGroup, createGroups } from './groups.ts';
+import { openRecords } from './records.ts';
 import { openSecrets } from './secrets.ts';
-import { createSnapshots, take as takeSnapshot } from './snapshots.ts';
+import { createDriverSnapshot, createSnapshots } from './snapshots.ts';
 import { createChanges } from './volume-changes.ts';
-import { createVolumes, make as makeVolume } from './volumes.ts';
-
-type Bridge = { readonly driver: Driver; readonly records: Records };
+import { createVolumes } from './volumes.ts';
 
 /** The pieces of interrupted work that are finished at a time. */
 const maxConcurrent = 8;
@@ -102,9 +102,9 @@ function toOffer(driver: Driver, config: BridgeConfig): Offer {
 async function finishInterrupted(bridge: Bridge, log: Log): Promise<void> {
   const { records } = bridge;
   const works = [
-    ...records.unmade('volume').map(one => () => makeVolume(bridge, one)),
-    ...records.unmade('snapshot').map(one => () => takeSnapshot(bridge, one)),
-    ...records.unmade('group').map(one => () => takeGroup(bridge, one)),
+    ...records.unmade('volume').map(one => () => createDriverVolume(bridge, one)),
+    ...records.unmade('snapshot').map(one => () => createDriverSnapshot(bridge, one)),
+    ...records.unmade('group').map(one => () => createDriverGroup(bridge, one)),
   ];
   await forEachAtMost(maxConcurrent, works, async work => {
     await work().catch((error: unknown) =>

@@ -40,7 +40,7 @@ export type VolumeRecord = {
 } & Made<{ readonly sizeBytes: number; readonly context: Texts; readonly topology?: readonly Segments[] }>;
 
 /** `isReady` of a snapshot: volumes can be made from it. */
-type Taken = { readonly sizeBytes: number; readonly createdAt: string; readonly isReady: boolean };
+type SnapshotFacts = { readonly sizeBytes: number; readonly createdAt: string; readonly isReady: boolean };
 
 /** The volume of a snapshot at the driver, as it was when the snapshot was requested. */
 export type Origin = { readonly volumeId: string; readonly handle: string; readonly sizeBytes: number };
@@ -49,7 +49,7 @@ export type SnapshotRecord = {
   readonly spec: SnapshotSpec;
   readonly origin: Origin;
   readonly groupId?: string;
-} & Made<Taken>;
+} & Made<SnapshotFacts>;
 
 /** The snapshots of a group are records of their own, by the ids in `snapshotIds`. */
 export type GroupRecord = { readonly spec: GroupSpec; readonly origins: readonly Origin[] } & Made<{
@@ -66,6 +66,14 @@ type Kinds = {
 };
 export type Kind = keyof Kinds;
 export type WithId<K extends Kind> = Kinds[K] & { readonly id: string };
+
+type MadeKind = 'volume' | 'snapshot' | 'group';
+/** A resource that the driver has made. */
+export type Created<K extends MadeKind> = WithId<K> & { readonly made: NonNullable<Kinds[K]['made']> };
+
+export function isCreated<K extends MadeKind>(resource: WithId<K>): resource is Created<K> {
+  return resource.made !== undefined;
+}
 
 /** One page: at most `limit` records with ids after `after`. */
 type Page = { readonly after: string; readonly limit: number };
@@ -118,7 +126,7 @@ export function openRecords(directory: string, driver: string) {
       return selectPage.all(kind, after, limit).map(({ id, value }) => parse<K>(String(id), value));
     },
     /** Lists the records of a kind that the driver has not made yet, as after a crash. */
-    unmade: <K extends 'volume' | 'snapshot' | 'group'>(kind: K): readonly WithId<K>[] =>
+    unmade: <K extends MadeKind>(kind: K): readonly WithId<K>[] =>
       selectUnmade.all(kind).map(({ id, value }) => parse<K>(String(id), value)),
     snapshotsOf: (volumeId: string): readonly WithId<'snapshot'>[] =>
       selectSnapshots.all(volumeId).map(({ id, value }) => parse<'snapshot'>(String(id), value)),

@@ -4,13 +4,18 @@ import type { Snapshot } from '../api/snapshot.ts';
 import type { Snapshot__Output } from '../csi/generated/csi/v1/Snapshot.ts';
 import type { Timestamp__Output } from '../csi/generated/google/protobuf/Timestamp.ts';
 import { toPage, type VendorOperations } from '../sdk/server/vendor.ts';
-import { dropIfRefused, nameFor, unlessRefused, type Driver } from './driver.ts';
-import type { Origin, Records, SnapshotRecord, WithId } from './records.ts';
+import { dropIfRefused, nameFor, unlessRefused, type Bridge } from './driver.ts';
+import {
+  isCreated,
+  type Created,
+  type Origin,
+  type Records,
+  type SnapshotRecord,
+  type WithId,
+} from './records.ts';
 import { readPage, requireReady } from './volumes.ts';
 
-type Bridge = { readonly driver: Driver; readonly records: Records };
 type Known = WithId<'snapshot'>;
-export type Taken = Known & Required<Pick<SnapshotRecord, 'made'>>;
 
 /** Creates the operations on snapshots. */
 export function createSnapshots(bridge: Bridge) {
@@ -19,9 +24,9 @@ export function createSnapshots(bridge: Bridge) {
     listSnapshots({ volumeId, limit, pageToken }) {
       if (volumeId === undefined) {
         const { entries, ...more } = readPage(records, 'snapshot', { limit, pageToken });
-        return [200, { snapshots: entries.filter(isTaken).map(show), ...more }];
+        return [200, { snapshots: entries.filter(isCreated).map(show), ...more }];
       }
-      const all = records.snapshotsOf(volumeId).filter(isTaken);
+      const all = records.snapshotsOf(volumeId).filter(isCreated);
       const { entries, ...more } = toPage(all, { limit: limit || 500, pageToken });
       return [200, { snapshots: entries.map(show), ...more }];
     },
@@ -39,7 +44,7 @@ export function createSnapshots(bridge: Bridge) {
       if (found?.made) return [200, show(await refresh(bridge, found))];
       const wanted = found ?? { id: snapshotId, spec: body, origin: originOf(records, body.volumeId) };
       records.put('snapshot', wanted);
-      return [201, show(await take(bridge, wanted))];
+      return [201, show(await createDriverSnapshot(bridge, wanted))];
     },
 
     async deleteSnapshot({ snapshotId }) {
@@ -49,7 +54,8 @@ export function createSnapshots(bridge: Bridge) {
         throw invalidProblem(
           `snapshot "${snapshotId}" is a member of group "${found.groupId}": delete the group`,
         );
-      const handle = found.made?.handle ?? (await unlessRefused(() => take(bridge, found)))?.made.handle;
+      const handle =
+        found.made?.handle ?? (await unlessRefused(() => createDriverSnapshot(bridge, found)))?.made.handle;
       if (handle !== undefined)
         await driver.calls.controller.DeleteSnapshot(
           { snapshot_id: handle, secrets: driver.secrets('snapshot') },
@@ -62,7 +68,10 @@ export function createSnapshots(bridge: Bridge) {
 }
 
 /** Asks the driver for the snapshot, and records it. After a final refusal nothing is left. */
-export async function take({ driver, records }: Bridge, wanted: Known): Promise<Taken> {
+export async function createDriverSnapshot(
+  { driver, records }: Bridge,
+  wanted: Known,
+): Promise<Created<'snapshot'>> {
   const { origin, spec } = wanted;
   const request = {
     source_volume_id: origin.handle,
@@ -73,9 +82,9 @@ export async function take({ driver, records }: Bridge, wanted: Known): Promise<
   const { snapshot } = await driver.calls.controller
     .CreateSnapshot(request, driver.timeoutMs)
     .catch(dropIfRefused(() => records.drop('snapshot', wanted.id)));
-  const taken = { ...wanted, made: toMade(snapshot, origin.sizeBytes) };
-  records.put('snapshot', taken);
-  return taken;
+  const created = { ...wanted, made: toMade(snapshot, origin.sizeBytes) };
+  records.put('snapshot', created);
+  return created;
 }
 
 /** Finds the volume of a new snapshot at the driver. */
@@ -102,15 +111,13 @@ export function toTime(at: Timestamp__Output | null): string {
 
 /** Asks again for a snapshot that was not ready, as external-snapshotter does. */
 async function refresh(bridge: Bridge, known: Known): Promise<Known> {
-  return known.made && !known.made.isReady && known.groupId === undefined ? take(bridge, known) : known;
+  return known.made && !known.made.isReady && known.groupId === undefined
+    ? createDriverSnapshot(bridge, known)
+    : known;
 }
 
 function identityOf({ name, volumeId, parameters = {} }: SnapshotRecord['spec']) {
   return { name, volumeId, parameters };
-}
-
-export function isTaken(snapshot: Known): snapshot is Taken {
-  return snapshot.made !== undefined;
 }
 
 export function show({ id, spec: { name, volumeId }, groupId, made }: Known): Snapshot {

@@ -1,11 +1,8 @@
 import { toCsiCapability } from '../csi/request.ts';
 import { preconditionProblem, Problem } from '../api/problem.ts';
 import { sizeFor, type VendorOperations } from '../sdk/server/vendor.ts';
-import type { Driver } from './driver.ts';
-import type { Records } from './records.ts';
+import type { Bridge } from './driver.ts';
 import { requireReady, show, type SizedBridge } from './volumes.ts';
-
-type Bridge = { readonly driver: Driver; readonly records: Records };
 
 /** Creates the operations on volumes that the driver may lack. */
 export function createChanges(bridge: SizedBridge): VendorOperations {

@@ -9,27 +9,15 @@ import {
   type Volume,
   type VolumeSource,
 } from '../sdk/server/vendor.ts';
-import type { ExistingVolume } from '../api/volume.ts';
-import { toCsiCapability } from '../csi/request.ts';
 import type { VolumeContentSource } from '../csi/generated/csi/v1/VolumeContentSource.ts';
-import type { CreateVolumeRequest } from '../csi/generated/csi/v1/CreateVolumeRequest.ts';
-import {
-  dropIfRefused,
-  isMissing,
-  nameFor,
-  topologyCapability,
-  unlessRefused,
-  type Driver,
-} from './driver.ts';
-import type { Records, VolumeRecord, WithId } from './records.ts';
+import { unlessRefused, type Bridge } from './driver.ts';
+import { createDriverVolume, importDriverVolume } from './driver-volumes.ts';
+import { isCreated, type Created, type Records, type VolumeRecord, type WithId } from './records.ts';
 
 type Known = WithId<'volume'>;
-export type Ready = Known & Required<Pick<VolumeRecord, 'made'>>;
 
 /** The number of records that one page reads at most. */
 export const maxPage = 500;
-
-type Bridge = { readonly driver: Driver; readonly records: Records };
 
 export type SizedBridge = Bridge & {
   /** The limits of sizes, which the bridge keeps itself: drivers differ in what they check and how they round. */
@@ -57,11 +45,11 @@ export function createVolumes(bridge: SizedBridge) {
         return [200, show(found)];
       }
       const wanted = found ?? toNew(bridge, volumeId, body);
-      if (body.existing) return [201, show(await takeOver(bridge, wanted, body.existing))];
+      if (body.existing) return [201, show(await importDriverVolume(bridge, wanted, body.existing))];
       records.put('volume', wanted);
-      const made = await make(bridge, wanted);
-      if (!isWithin(made.made.sizeBytes, body)) throw existsProblem(volumeId);
-      return [201, show(made)];
+      const created = await createDriverVolume(bridge, wanted);
+      if (!isWithin(created.made.sizeBytes, body)) throw existsProblem(volumeId);
+      return [201, show(created)];
     },
 
     async deleteVolume({ volumeId }) {
@@ -70,7 +58,8 @@ export function createVolumes(bridge: SizedBridge) {
       const [holder] = Object.keys(found.attachments);
       if (holder !== undefined)
         throw preconditionProblem(`volume "${volumeId}" is attached to node "${holder}"`);
-      const handle = found.made?.handle ?? (await unlessRefused(() => make(bridge, found)))?.made.handle;
+      const handle =
+        found.made?.handle ?? (await unlessRefused(() => createDriverVolume(bridge, found)))?.made.handle;
       if (handle !== undefined)
         await calls.controller.DeleteVolume({ volume_id: handle, secrets: secrets('provision') }, timeoutMs);
       records.drop('volume', volumeId);
@@ -80,9 +69,9 @@ export function createVolumes(bridge: SizedBridge) {
 }
 
 /** Finds a volume that the driver has made. NOT_FOUND if there is none, ABORTED while it is being created. */
-export function requireReady(records: Records, volumeId: string): Ready {
+export function requireReady(records: Records, volumeId: string): Created<'volume'> {
   const found = requireKnown(records, volumeId);
-  if (isReady(found)) return found;
+  if (isCreated(found)) return found;
   throw new Problem('ABORTED', `volume "${volumeId}" is being created; try again later`);
 }
 
@@ -119,84 +108,6 @@ function toNew({ records, limits }: SizedBridge, id: string, spec: VolumeRecord[
   };
 }
 
-/** Asks the driver for the volume, and records it. After a final refusal nothing is left, neither there nor here. */
-export async function make({ driver, records }: Bridge, wanted: Known): Promise<Ready> {
-  const answer = await driver.calls.controller
-    .CreateVolume(toRequest(driver, wanted), driver.timeoutMs)
-    .catch(dropIfRefused(() => records.drop('volume', wanted.id)));
-  const { volume } = answer;
-  if (!volume?.volume_id) throw new Problem('UNAVAILABLE', 'the driver answered without a volume');
-  const topology = volume.accessible_topology.map(({ segments }) => segments);
-  const made = {
-    handle: volume.volume_id,
-    // 0 is an unknown size (CSI spec, "CreateVolume").
-    sizeBytes: Number(volume.capacity_bytes) || wanted.wantedBytes,
-    context: volume.volume_context,
-    ...(topology.length > 0 && { topology }),
-  };
-  const ready = { ...wanted, made };
-  records.put('volume', ready);
-  return ready;
-}
-
-/**
- * Records a volume that the driver made before, and changes nothing at the driver. NOT_FOUND if the driver does not know it,
- * FAILED_PRECONDITION if it is another volume of the bridge.
- */
-async function takeOver(
-  { driver, records }: Bridge,
-  wanted: Known,
-  existing: ExistingVolume,
-): Promise<Ready> {
-  const { handle, context } = existing;
-  if (existing.driver !== driver.name)
-    throw invalidProblem(`the volume is of driver "${existing.driver}", and this is driver "${driver.name}"`);
-  const { capabilities, requiredBytes: sizeBytes = 0, topology } = wanted.spec;
-  const request = {
-    volume_id: handle,
-    volume_context: context,
-    volume_capabilities: capabilities.map(toCsiCapability),
-    secrets: driver.secrets('provision'),
-  };
-  await driver.calls.controller
-    .ValidateVolumeCapabilities(request, driver.timeoutMs)
-    .catch((error: unknown) => {
-      if (isMissing(error))
-        throw new Problem('NOT_FOUND', `driver "${driver.name}" has no volume "${handle}"`);
-      // A driver may lack the call, since Kubernetes never makes it.
-      if (!(error instanceof Problem && error.code === 'UNIMPLEMENTED')) throw error;
-    });
-  const holder = records.volumeOf(handle);
-  if (holder !== undefined) throw preconditionProblem(`"${handle}" is already volume "${holder}"`);
-  const segments = topology?.requisite ?? [];
-  const made = { handle, context, sizeBytes, ...(segments.length > 0 && { topology: segments }) };
-  const taken = { ...wanted, made };
-  records.put('volume', taken);
-  return taken;
-}
-
-function toRequest(driver: Driver, { id, spec, source, wantedBytes }: Known): CreateVolumeRequest {
-  const { limitBytes = 0, capabilities, parameters, mutableParameters } = spec;
-  const { requisite = [], preferred = [] } = spec.topology ?? {};
-  const toTopologies = (terms: typeof requisite) => terms.map(segments => ({ segments }));
-  return {
-    name: nameFor('pvc', id),
-    ...(wantedBytes > 0 && { capacity_range: { required_bytes: wantedBytes, limit_bytes: limitBytes } }),
-    volume_capabilities: capabilities.map(toCsiCapability),
-    parameters: parameters ?? {},
-    mutable_parameters: mutableParameters ?? {},
-    secrets: driver.secrets('provision'),
-    ...(source && { volume_content_source: source }),
-    ...(spec.topology &&
-      driver.can(topologyCapability) && {
-        accessibility_requirements: {
-          requisite: toTopologies(requisite),
-          preferred: toTopologies(preferred),
-        },
-      }),
-  };
-}
-
 /** A source at the driver, and its size. */
 type Source = { readonly content: VolumeContentSource; readonly sizeBytes: number };
 
@@ -226,10 +137,6 @@ function requireKnown(records: Records, volumeId: string): Known {
   const found = records.find('volume', volumeId);
   if (found) return found;
   throw new Problem('NOT_FOUND', `there is no volume "${volumeId}"`);
-}
-
-function isReady(volume: Known): volume is Ready {
-  return volume.made !== undefined;
 }
 
 /** The parts of a request that must be equal in a repetition. */
