@@ -20,7 +20,7 @@ export type Driver = {
   readonly timeoutMs: number;
 };
 
-/** What an operation works with: the driver, and the bridge's own records. */
+/** The driver, and the bridge's own records. */
 export type Bridge = { readonly driver: Driver; readonly records: Records };
 
 type Connection = Pick<Driver, 'secrets' | 'timeoutMs'> & { readonly endpoint: string };

@@ -20,7 +20,7 @@ type Known = WithId<'volume'>;
 export const maxPage = 500;
 
 export type SizedBridge = Bridge & {
-  /** The limits of sizes, which the bridge keeps itself: drivers differ in what they check and how they round. */
+  /** The limits of sizes. The bridge keeps them itself, since some drivers check no sizes or round them differently. */
   readonly limits: Offer['limits'];
 };
 
