@@ -1,4 +1,5 @@
 import type { AttachmentOf } from '../../src/api/attachment.ts';
+import { driverTextsOf } from '../../src/api/attachments/driver-secrets.ts';
 import { asProblem, preconditionProblem, problemTable, unavailableProblem } from '../../src/api/problem.ts';
 import type { Capability } from '../../src/api/storage.ts';
 import type { UnaryCall } from '../../src/csi/call.ts';
@@ -79,11 +80,11 @@ export async function openDriverVolumes(agent: Agent, stateDirectory: string) {
       if (await plugin.can('STAGE_UNSTAGE_VOLUME')) {
         const message = {
           volume_id: attachment.handle,
-          publish_context: partOf(secrets, 'publish-context'),
+          publish_context: driverTextsOf('publish-context', secrets),
           staging_target_path: stagingPath,
           volume_capability: toCsiCapability(capability),
-          secrets: partOf(secrets, 'stage-secret'),
-          volume_context: partOf(secrets, 'volume-context'),
+          secrets: driverTextsOf('stage-secret', secrets),
+          volume_context: driverTextsOf('volume-context', secrets),
         };
         await plugin
           .ask((calls, timeoutMs) => calls.NodeStageVolume(message, timeoutMs), call)
@@ -128,13 +129,13 @@ export async function openDriverVolumes(agent: Agent, stateDirectory: string) {
       const stages = await plugin.can('STAGE_UNSTAGE_VOLUME');
       const message = {
         volume_id: attachment.handle,
-        publish_context: partOf(secrets, 'publish-context'),
+        publish_context: driverTextsOf('publish-context', secrets),
         ...(stages && { staging_target_path: stagingPath }),
         target_path: targetPath,
         volume_capability: toCsiCapability(capability),
         readonly,
-        secrets: partOf(secrets, 'publish-secret'),
-        volume_context: partOf(secrets, 'volume-context'),
+        secrets: driverTextsOf('publish-secret', secrets),
+        volume_context: driverTextsOf('volume-context', secrets),
       };
       await plugin.ask((calls, timeoutMs) => calls.NodePublishVolume(message, timeoutMs), call);
       // A pod would write to the disk of the node.
@@ -180,7 +181,7 @@ export async function openDriverVolumes(agent: Agent, stateDirectory: string) {
         capacity_range: { required_bytes: size.requiredBytes, limit_bytes: size.limitBytes },
         staging_target_path: stagingPath,
         volume_capability: toCsiCapability(capability),
-        secrets: partOf(await open(attachment), 'expand-secret'),
+        secrets: driverTextsOf('expand-secret', await open(attachment)),
       };
       const answer = await plugin.ask((calls, timeoutMs) => calls.NodeExpandVolume(message, timeoutMs), call);
       return Number(answer.capacity_bytes) || size.requiredBytes;
@@ -223,10 +224,4 @@ function requireSame(known: VolumeRecord | undefined, request: StageRequest): vo
   const differences = differencesOf(factsOf(known.capability), factsOf(capability));
   if (differences.length > 0)
     throw preconditionProblem(`volume "${volumeId}" is staged differently: ${differences.join('; ')}`);
-}
-
-/** Takes the texts of one kind out of an attachment's secrets, whose keys are `KIND/KEY`. */
-function partOf(secrets: Secrets, kind: string): Record<string, string> {
-  const own = Object.entries(secrets).filter(([key]) => key.startsWith(`${kind}/`));
-  return Object.fromEntries(own.map(([key, text]) => [key.slice(kind.length + 1), text]));
 }

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
+import { toDriverSecrets } from '../api/attachments/driver-secrets.ts';
 import type { AttachmentResource, AttachmentSpec } from '../api/node.ts';
 import { toCsiCapability } from '../csi/request.ts';
 import { preconditionProblem, Problem } from '../api/problem.ts';
@@ -147,16 +148,12 @@ function toResource({ driver }: Bridge, volume: Created<'volume'>, nodeId: strin
     readonly,
     mayFormat,
     secrets: {
-      ...prefixed('publish-context', publishContext),
-      ...prefixed('volume-context', context),
-      ...prefixed('stage-secret', driver.secrets('stage')),
-      ...prefixed('publish-secret', driver.secrets('node-publish')),
-      ...prefixed('expand-secret', driver.secrets('node-expand')),
+      ...toDriverSecrets('publish-context', publishContext),
+      ...toDriverSecrets('volume-context', context),
+      ...toDriverSecrets('stage-secret', driver.secrets('stage')),
+      ...toDriverSecrets('publish-secret', driver.secrets('node-publish')),
+      ...toDriverSecrets('expand-secret', driver.secrets('node-expand')),
     },
   };
   return { ...resource, state: 'attached', attachment };
-}
-
-function prefixed(prefix: string, texts: Texts): Texts {
-  return Object.fromEntries(Object.entries(texts).map(([key, text]) => [`${prefix}/${key}`, text]));
 }

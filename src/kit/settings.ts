@@ -54,6 +54,11 @@ export const verifySettings = {
     doc: 'write and read bytes through attached volumes, if this machine supports the protocol',
     ...onOrOff,
   },
+  'csi-drivers': {
+    doc: 'for --data through protocol csi: the sockets of node plugins on this machine, as NAME=SOCKET; the bridge must offer only the access type block',
+    parse: pairs,
+    default: '',
+  },
   restart: { doc: 'shell command that restarts the vendor, for the restart checks', ...file },
   'allow-foreign': {
     doc: 'run even if the server holds volumes that the kit did not create; the kit does not touch them',

@@ -56,6 +56,7 @@ async function runOn(settings: Settings, { started, notices }: RunContext): Prom
     timeoutMs: settings.timeout,
     isThorough: settings.thorough,
     hasData: settings.data,
+    csiDrivers: Object.fromEntries(settings['csi-drivers']),
     allowForeign: settings['allow-foreign'],
     parameters: Object.fromEntries(settings.parameters),
     mutable: Object.fromEntries(

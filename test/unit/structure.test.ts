@@ -37,7 +37,8 @@ const rules: Readonly<Record<string, Rule>> = {
   },
   'src/cli': { ours: ['src/lib', 'src/api', 'src/cli'], packages: ['yaml', 'zod'], not: ['sqlite'] },
   'src/kit': {
-    ours: ['src/lib', 'src/api', 'src/cli', 'src/kit'],
+    // It reads the volumes of an existing CSI driver through the driver's node plugin.
+    ours: ['src/lib', 'src/api', 'src/csi', 'src/cli', 'src/kit'],
     packages: ['fast-check', 'zod'],
     not: ['sqlite'],
   },

@@ -23,6 +23,8 @@ export type KitOptions = {
   readonly isThorough: boolean;
   /** True when checks may write and read bytes of attached volumes. */
   readonly hasData: boolean;
+  /** The sockets of the node plugins of drivers on this machine, by the names of the drivers. */
+  readonly csiDrivers?: Readonly<Record<string, string>>;
   /** True when the server holds volumes or snapshots that this run did not create. */
   readonly hasForeign: boolean;
   readonly parameters: Readonly<Record<string, string>>;

@@ -7,7 +7,8 @@ import { settingsOf } from '../../harness/program.ts';
 
 // Serves the bridge as a vendor's server is served in tests: with PORT, DIR and TOKEN, and its address on standard output.
 
-const { DIR = '', PORT = '0', TOKEN = '', CSI_ENDPOINT = '', NODE_ID = '', TOPOLOGIES } = process.env;
+const { DIR = '', PORT = '0', TOKEN = '', CSI_ENDPOINT = '', NODE_ID = '' } = process.env;
+const { TOPOLOGIES, ACCESS_TYPES } = process.env;
 const tokenFile = join(DIR, 'token');
 writeFileSync(tokenFile, TOKEN);
 const { ready } = await startBridge(
@@ -18,6 +19,7 @@ const { ready } = await startBridge(
     'token-file': tokenFile,
     'node-id': NODE_ID,
     topologies: TOPOLOGIES,
+    'access-types': ACCESS_TYPES,
     'size-step': '1Mi',
   }),
   silentLog,

@@ -17,6 +17,7 @@ export type KitRun = {
   /** True to sign tokens with a key, which only the vendor in TypeScript can verify. */
   readonly hasKey?: boolean;
   readonly hasData?: boolean;
+  readonly csiDrivers?: VerifyOptions['csiDrivers'];
   readonly timeoutMs?: number;
   /** The parameters of volumes, and a mutable parameter with its values. */
   readonly parameters?: VerifyOptions['parameters'];
@@ -64,6 +65,7 @@ export async function runKit(t: TestContext, run: KitRun): Promise<Report> {
       prefix: 'verify.verify-',
       timeoutMs,
       hasData,
+      ...(run.csiDrivers && { csiDrivers: run.csiDrivers }),
       parameters,
       mutable,
       async restart() {

@@ -33,6 +33,34 @@ for (const { title, flagsOf } of sample('drivers', drivers, 1))
     },
   );
 
+test(
+  'the kit finds nothing in the bytes of raw volumes over a driver, also after restarts',
+  { skip: noRoot },
+  async t => {
+    const dir = directoryOf(t);
+    const { driver, env } = await startDriver(t, dir);
+    const report = await runKit(t, {
+      command: bridgeCommand,
+      seed,
+      env: { ...env, ACCESS_TYPES: 'block' },
+      hasData: true,
+      csiDrivers: { 'csi.fairlead.dev': new URL(driver.node).pathname },
+      only: ['FL-9'],
+    });
+    const faults = report.results.filter(({ failure }) => failure);
+    assert.deepEqual(
+      faults.map(({ id, failure }) => [id, failure?.expected]),
+      [],
+    );
+    const passed = report.results.filter(({ outcome }) => outcome === 'PASS');
+    assert.ok(
+      passed.some(({ id }) => id === 'FL-9.1-2'),
+      'no bytes were written and read',
+    );
+    assert.deepEqual([report.left, mountsBelow(dir), loopDevicesOf(dir)], [[], [], []]);
+  },
+);
+
 test('a volume of a driver lives its whole life behind a gateway', { skip: noRoot }, async t => {
   const dir = directoryOf(t);
   await startBridged(t, dir);
