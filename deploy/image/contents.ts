@@ -19,7 +19,7 @@ export const programs: Readonly<Record<string, readonly string[]>> = {
   grep: ['grep'],
   findutils: ['find', 'xargs'],
   // The chart uses `install`; the last four are for debugging in a container.
-  coreutils: words('cat chmod cp dd mkdir realpath rm rmdir stat sync tee test install df env id ls'),
+  coreutils: words('cat chmod cp dd mkdir realpath rm rmdir stat sync tee test timeout install df env id ls'),
   dash: ['sh'],
 };
 

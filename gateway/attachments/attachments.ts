@@ -45,6 +45,7 @@ import {
 import { seal } from './sealing.ts';
 import { signed } from './signing.ts';
 import { createStorageSide } from './storage-side.ts';
+import { chooseTurn, lacksTurn, noTurn } from './trim-turns.ts';
 
 type AttachmentKey = {
   readonly cluster: Cluster;
@@ -72,7 +73,7 @@ type ChosenAttachment = {
 type DetachIntent = { readonly volume: VolumeRecord; readonly before: AttachmentRecord };
 
 /** Creates the attachments of volumes to nodes. A cluster sees and changes only attachments to its own nodes. */
-export function createAttachments({ engine, pools, operations, signDetached }: ServiceOptions) {
+export function createAttachments({ engine, pools, operations, signDetached, log }: ServiceOptions) {
   const { attachIn, detachIn, settle } = createStorageSide(pools);
 
   async function intendAttach(
@@ -108,7 +109,10 @@ export function createAttachments({ engine, pools, operations, signDetached }: S
     // before others.
     const isInProgress = before?.state === 'attaching';
     if (!isInProgress) await requireAdmission(sql, { volume, cluster, nodeId, node });
-    const attachment = isInProgress ? before : { ...request, attachmentId: newAttachmentId(time.seenMs) };
+    const attachmentId = newAttachmentId(time.seenMs);
+    const attachment = isInProgress
+      ? before
+      : { ...request, ...(await chooseTurn(sql, volume, { ...request, before })), attachmentId };
     if (!isInProgress) await noteAttachmentTime(sql, time);
     await (before ? attachmentTable.replace(sql, attachment) : addAttachment(sql, attachment));
     const replaying = replayRight(request, { grant, others });
@@ -194,6 +198,8 @@ export function createAttachments({ engine, pools, operations, signDetached }: S
         if (usedRaw !== volume.usedRaw) await volumeTable.update(sql, volume, { usedRaw });
         const attached = { state: 'attached', reach, sizeBytes: volume.sizeBytes } as const;
         await attachmentTable.update(sql, attachment, attached);
+        if (lacksTurn(volume, attachment))
+          log.warn('a volume is not trimmed, because all turns of its pool are taken', { volumeId });
         return { attachment: toResource({ ...attachment, ...attached }, volume), created: true };
       },
       async fail(sql, { intent: { attachment, isRetry }, problem }) {
@@ -222,6 +228,7 @@ export function createAttachments({ engine, pools, operations, signDetached }: S
         state: 'attaching',
         reach: undefined,
         sizeBytes: undefined,
+        ...noTurn,
       };
       requireRecordSize(`the attachment of volume "${volumeId}"`, request);
       const found = await operations.run(attachOperation(cluster, request));

@@ -134,7 +134,14 @@ export function toResource(record: AttachmentRecord, volume: VolumeRecord): Atta
   const isEmpty = volume.source === undefined && !volume.usedRaw && reach.mayFormat !== false;
   // An encrypted volume is formatted even as a raw device, and its header shows that it was.
   const mayFormat = isEmpty && (record.capability.accessType === 'mount' || encryption !== undefined);
-  const common = { attachmentId, sizeBytes, readonly, mayFormat, ...(encryption && { encryption }) };
+  const common = {
+    attachmentId,
+    sizeBytes,
+    readonly,
+    mayFormat,
+    ...(encryption && { encryption }),
+    ...(record.trimTurn !== undefined && { trimTurn: record.trimTurn }),
+  };
   const { limitsIo: _, ...known } = reach;
   const attachment: Attachment = { ...known, ...common };
   return { ...resource, attachment };

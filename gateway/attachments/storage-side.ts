@@ -10,6 +10,7 @@ import {
 } from '../tables/attachments.ts';
 import { findAtStorage, type VolumeRecord } from '../tables/volumes.ts';
 import { readAccess } from './record.ts';
+import { noTurn } from './trim-turns.ts';
 import { toKnownVolume, toVolumeRef } from '../volumes/record.ts';
 
 type Settlement = {
@@ -46,7 +47,7 @@ export function createStorageSide(pools: ServiceOptions['pools']) {
         // Unfinished work is finished by its own operation.
         if (found && (!isOurs || found.state !== 'attached')) return { result: undefined };
         if (isOurs && found) await attachmentTable.update(sql, found, { state: 'attaching' });
-        if (isOurs && !found) await addAttachment(sql, { ...late, state: 'detaching' });
+        if (isOurs && !found) await addAttachment(sql, { ...late, ...noTurn, state: 'detaching' });
         const access = found && (await readAccess(sql, found, volume));
         return { intent: { volume, found, access, isOurs } };
       },

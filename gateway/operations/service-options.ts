@@ -1,3 +1,4 @@
+import type { Log } from '../../src/lib/log.ts';
 import type { DetachedSigner } from '../pools/identity.ts';
 import type { Pools } from '../pools/pools.ts';
 import type { Engine } from '../store.ts';
@@ -15,4 +16,5 @@ export type ServiceOptions = {
   readonly signDetached?: DetachedSigner | undefined;
   readonly keepDeletedMs?: number;
   readonly clusters: EnrolledClusters;
+  readonly log: Log;
 };

@@ -20,6 +20,9 @@ const columns = {
   reach: optional(json<Reach>()),
   /** The volume's size when it was attached. */
   sizeBytes: optional(integer()),
+  /** The volume's pool and its turn there (see `trimEndAt`); undefined for a volume that its node does not trim. */
+  trimPool: optional(text()),
+  trimTurn: optional(integer()),
 };
 
 /** A volume that is being attached to a node, is attached, or is being detached. */
@@ -35,6 +38,15 @@ const ofNodes: readonly string[] = [
   `attachments_replaying on attachments (volume_id, cluster, node_id) where ${isReplaying}`,
 ];
 
+const byTurn = 'attachments_by_turn on attachments (trim_pool, trim_turn) where trim_turn is not null';
+
+/** Adds turns of trimming to the table of an older store. */
+export const addTurns: readonly string[] = [
+  'alter table attachments add column trim_pool text',
+  'alter table attachments add column trim_turn bigint',
+  `create unique index ${byTurn}`,
+];
+
 /** Adds the indexes to the table of an older store. */
 export const indexAttachments: readonly string[] = [
   'drop index if exists attachments_by_node',
@@ -45,6 +57,7 @@ export const attachmentTable = table('attachments', {
   key: ['volumeId', 'cluster', 'nodeId'],
   columns,
   indexes: [...ofNodes, `attachments_unfinished on attachments (volume_id) where state <> 'attached'`],
+  unique: [byTurn],
 });
 
 /**
@@ -156,6 +169,31 @@ export async function findDecisiveAttachments(
     attachmentTable.select(sql, { volumeId }, replaying, fewNodes),
   ]);
   return [...found.flat(), ...some];
+}
+
+/** Finds the smallest turn of the pool in the range `[first, end)` that no attachment has; undefined if all are taken. */
+export async function findFreeTurn(
+  sql: Reader,
+  pool: string,
+  [first, end]: readonly [first: number, end: number],
+): Promise<number | undefined> {
+  const [row] = await sql.all(
+    `select min(turn) as turn from (
+       select cast(? as bigint) as turn
+       union all select trim_turn + 1 from attachments where trim_pool = ? and trim_turn >= ? and trim_turn < ?
+     ) as candidates
+     where turn < ? and not exists (
+       select 1 from attachments as taken where taken.trim_pool = ? and taken.trim_turn = candidates.turn
+     )`,
+    first,
+    pool,
+    first,
+    end,
+    end,
+    pool,
+  );
+  const turn = row?.turn ?? undefined;
+  return turn === undefined ? undefined : Number(turn);
 }
 
 /** Adds an attachment that is not recorded yet, and counts it. */

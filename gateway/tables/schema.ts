@@ -1,5 +1,5 @@
 import type { Engine, Reader, Sql, SqlRow } from '../store.ts';
-import { attachmentTable, indexAttachments } from './attachments.ts';
+import { addTurns, attachmentTable, indexAttachments } from './attachments.ts';
 import { addAuditLog, addDetail, addRefusals, auditTable, indexAuditLog } from './audit-log.ts';
 import { addConsent, addGrants, grantTable, indexGrants } from './grants.ts';
 import { claimTable, indexClaims } from './claims.ts';
@@ -71,6 +71,7 @@ const changes: Readonly<Record<number, readonly string[]>> = {
     ...copyGrantTable.ddl,
     indexOrigins,
     ...addAge,
+    ...addTurns,
     ...indexForLists,
   ],
 };

@@ -1,68 +1,75 @@
-import { hash } from 'node:crypto';
 import { dirname } from 'node:path';
+import { trimEndAt } from '../../src/api/attachments/trim-turns.ts';
 import { trimOf } from '../../src/api/filesystems.ts';
-import { asProblem } from '../../src/api/problem.ts';
+import { asProblem, unavailableProblem } from '../../src/api/problem.ts';
 import { repeat } from '../../src/lib/concurrency.ts';
 import { topMount } from '../../src/lib/linux/mountinfo.ts';
+import type { CommandLine, Host } from '../host.ts';
 import { findFilesystem } from '../filesystems/index.ts';
-import { runWell } from '../host/commands.ts';
+import { describeFailure, runToEnd, runWell } from '../host/commands.ts';
 import { isStaged, type VolumeRecord } from '../state/records.ts';
 import type { Agent } from '../volumes/agent.ts';
 import type { VolumeLock } from '../volumes/volume-lock.ts';
 import { isFrozen, isReadonly } from './frozen.ts';
 
-const dayMs = 24 * 60 * 60_000;
-const periodsMs = { daily: dayMs, weekly: 7 * dayMs };
+/** Maximum time between two looks for volumes whose window has begun. */
+const lookEveryMs = 10_000;
 
-/** Maximum time between two looks for volumes that are due. */
-const lookEveryMs = 10 * 60_000;
+/** Time between the kill of a trim and the end of its window, since clocks differ and the last request may end late. */
+const marginMs = 20_000;
 
 /** Bytes of a filesystem that one command trims, so that a call that wants the volume waits only for this piece. */
-const pieceBytes = 32 * 1024 ** 3;
+const pieceBytes = 8 * 1024 ** 3;
+
+/** A volume to trim, and the end of its window in milliseconds since the epoch. */
+type DueVolume = { readonly record: VolumeRecord; readonly endMs: number };
 
 /**
- * Trims the mounted volumes whose parameters ask for it (`fs.trim`), one after another: the storage gets back the blocks of
- * deleted files. Each volume has its own time of the day or week. A time that passes while the agent is down is left out.
+ * Trims the mounted volumes whose parameters ask for it (`fs.trim`): the storage gets back the blocks of deleted files. Each
+ * volume is trimmed only in the windows of its turn, so that no two nodes trim volumes of one pool at the same time.
  */
 export function startTrimming(agent: Agent, lock: VolumeLock, everyMs = lookEveryMs): Disposable {
-  const closing = new AbortController();
-  let lastMs = Date.now();
+  const startMs = Date.now();
   const look = async (): Promise<void> => {
-    const fromMs = lastMs;
-    lastMs = Date.now();
-    for (const record of agent.records.here().filter(one => isDue(one, fromMs, lastMs)))
-      if (!closing.signal.aborted) await trim(agent, lock, record);
+    for (const record of agent.records.here()) {
+      const endMs = windowEnd(record, Date.now());
+      // In the window of the agent's start a trim of the agent before it may still run.
+      const isBegun = endMs === windowEnd(record, startMs);
+      const isTrimmed = endMs === agent.cache.trims.get(record.attachment.attachmentId)?.endMs;
+      // Volumes of different pools may have the same window.
+      if (endMs !== undefined && !isBegun && !isTrimmed) void trim(agent, lock, { record, endMs });
+    }
   };
   const repetition = repeat(look, everyMs);
-  return {
-    // A running command is not waited for: a trim changes no data, so it may end after the agent.
-    [Symbol.dispose]() {
-      closing.abort();
-      void repetition.close();
-    },
-  };
+  // A running command is not waited for: a trim changes no data, and ends with its window.
+  return { [Symbol.dispose]: () => void repetition.close() };
 }
 
-/** True if the volume's time to be trimmed has come between two times. */
-export function isDue({ volumeId, formatOptions = {} }: VolumeRecord, fromMs: number, toMs: number): boolean {
+/** Returns the end of the window in which the volume may be trimmed now; undefined outside of its windows. */
+function windowEnd({ attachment, formatOptions = {} }: VolumeRecord, nowMs: number): number | undefined {
   const trimming = trimOf(formatOptions);
-  if (trimming === 'off') return false;
-  const periodMs = periodsMs[trimming];
-  const ownMs = Number.parseInt(hash('sha256', volumeId).slice(0, 12), 16) % periodMs;
-  const countAt = (ms: number): number => Math.floor((ms - ownMs) / periodMs);
-  return countAt(toMs) > countAt(fromMs);
+  const { trimTurn } = attachment;
+  if (trimming === 'off' || trimTurn === undefined) return undefined;
+  return trimEndAt(nowMs, trimTurn, trimming);
 }
 
-/** Trims a volume piece by piece, and logs the outcome. Other calls of the volume run between two pieces. */
-export async function trim(agent: Agent, lock: VolumeLock, record: VolumeRecord): Promise<void> {
-  const { volumeId, stagingPath } = record;
+/**
+ * Trims a volume piece by piece until the end of its window, and logs the outcome. The next window continues there. Other
+ * calls of the volume run between two pieces.
+ */
+export async function trim(agent: Agent, lock: VolumeLock, due: DueVolume): Promise<void> {
+  const { volumeId, stagingPath, attachment } = due.record;
+  const { trims } = agent.cache;
   const at = { volumeId, path: stagingPath, isShared: true };
+  let offset: number;
+  let next = trims.get(attachment.attachmentId)?.offset ?? 0;
   try {
-    let next: number | undefined = 0;
-    while (next !== undefined) {
-      const offset: number = next;
-      next = await lock('trim', at, own => trimPiece(own, record, offset));
-    }
+    do {
+      offset = next;
+      trims.set(attachment.attachmentId, { endMs: due.endMs, offset });
+      next = await lock('trim', at, own => trimPiece(own, due, offset));
+    } while (next > offset);
+    trims.set(attachment.attachmentId, { endMs: due.endMs, offset: next });
   } catch (error) {
     const { detail } = asProblem(error);
     agent.log.warn('a volume was not trimmed; its next turn comes in a day or a week', { volumeId, detail });
@@ -70,31 +77,56 @@ export async function trim(agent: Agent, lock: VolumeLock, record: VolumeRecord)
 }
 
 /**
- * Trims one piece and returns the offset of the next; undefined after the last one. A filesystem that is gone, mounted
- * read-only, or frozen is left alone.
+ * Trims one piece and returns the offset of the next: 0 after the last one, and the same offset if the window ended. A
+ * filesystem that is gone, mounted read-only, or frozen is left alone.
  */
-async function trimPiece(
-  agent: Agent,
-  { volumeId, stagingPath }: VolumeRecord,
-  offset: number,
-): Promise<number | undefined> {
-  const { host, records } = agent;
+async function trimPiece(agent: Agent, { record: due, endMs }: DueVolume, offset: number): Promise<number> {
+  const { volumeId, stagingPath, attachment } = due;
+  const { host, records, log } = agent;
   const record = records.get(volumeId);
   const mount = topMount(await host.mounts(), stagingPath);
-  if (!record || !isStaged(record) || !mount || !findFilesystem(mount.type)) return undefined;
-  if (isReadonly(mount) || (await isFrozen(agent, record, true))) return undefined;
+  // A newer attachment has another turn.
+  if (record?.attachment.attachmentId !== attachment.attachmentId) return 0;
+  if (!isStaged(record) || !mount || !findFilesystem(mount.type)) return 0;
+  if (isReadonly(mount) || (await isFrozen(agent, record, true))) return 0;
   using directory = await host.open(dirname(stagingPath));
-  const runAt = async (command: string, ...args: readonly string[]) =>
-    runWell(host, { command, args: [...args, '--', stagingPath], opened: [directory] });
+  const opened = [directory];
   // A filesystem may be smaller than its device, and refuses offsets beyond its end.
-  const { stdout } = await runAt('stat', '--file-system', '--format', '%S %b');
+  const asking = ['--file-system', '--format', '%S %b', '--', stagingPath];
+  const { stdout } = await runWell(host, { command: 'stat', args: asking, opened });
   const [blockBytes = 0, blocks = 0] = stdout.split(' ').map(Number);
   const next = offset + pieceBytes;
   // The offsets of a btrfs are not those of its device, so it is trimmed at once.
   const isLast = mount.type === 'btrfs' || next >= blocks * blockBytes;
   const range = ['--offset', String(offset), ...(isLast ? [] : ['--length', String(pieceBytes)])];
-  await runAt('fstrim', '--quiet-unsupported', ...range);
+  const args = ['fstrim', '--quiet-unsupported', ...range, '--', stagingPath];
+  if (!(await endsInTime(host, { args, opened }, endMs - marginMs))) {
+    log.info('the trim of a volume continues at its next turn', { volumeId });
+    return offset;
+  }
   if (!isLast) return next;
-  agent.log.info('trimmed a volume', { volumeId });
-  return undefined;
+  log.info('trimmed a volume', { volumeId });
+  return 0;
+}
+
+/** The exit status of `timeout` after it killed its command. */
+const killed = 137;
+
+/**
+ * Runs a command to its end, or returns false: it was killed at this time. `timeout` kills it even if the agent has ended
+ * before.
+ */
+async function endsInTime(
+  host: Host,
+  { args, opened }: Required<Pick<CommandLine, 'args' | 'opened'>>,
+  stopMs: number,
+): Promise<boolean> {
+  const leftMs = stopMs - Date.now();
+  if (leftMs <= 0) return false;
+  const limit = ['--foreground', '--signal=KILL', String(leftMs / 1_000)];
+  const line = { command: 'timeout', args: [...limit, ...args], opened, timeoutMs: leftMs + marginMs / 2 };
+  const result = await runToEnd(host, line);
+  if (result.status === killed) return false;
+  if (result.status !== 0) throw unavailableProblem(describeFailure(line, result));
+  return true;
 }

@@ -22,6 +22,9 @@ type GrowthFault = {
   readonly retryAtMs: number;
 };
 
+/** The end of a volume's last window of trimming, in milliseconds since the epoch, and the offset where the next trim begins. */
+type Trim = { readonly endMs: number; readonly offset: number };
+
 /** Maximum entries for volumes that have left the node; the oldest entry goes first. */
 const capacity = 1_024;
 
@@ -33,6 +36,8 @@ export function createCache() {
     full,
     /** Reasons why filesystems are smaller than their devices. Outlives the staging. */
     growthFaults,
+    /** The last trims, by the id of the attachment. */
+    trims: createMemory<Trim>(),
     usages: new Map<string, Usage>(),
     /** Staged volumes whose server refused root at the last check. */
     rootRefused: new Set<string>(),
@@ -49,15 +54,15 @@ export function createCache() {
   };
 }
 
-/** Creates a bounded map whose entries outlive a volume's staging. */
+/** Creates a bounded map whose entries, by volume or attachment, outlive a volume's staging. */
 function createMemory<Entry>() {
   const entries = new Map<string, Entry>();
   return {
-    get: (volumeId: string): Entry | undefined => entries.get(volumeId),
-    delete: (volumeId: string): boolean => entries.delete(volumeId),
-    set(volumeId: string, entry: Entry): void {
-      entries.delete(volumeId);
-      entries.set(volumeId, entry);
+    get: (id: string): Entry | undefined => entries.get(id),
+    delete: (id: string): boolean => entries.delete(id),
+    set(id: string, entry: Entry): void {
+      entries.delete(id);
+      entries.set(id, entry);
       const [oldest = ''] = entries.keys();
       if (entries.size > capacity) entries.delete(oldest);
     },

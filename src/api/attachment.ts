@@ -1,5 +1,6 @@
 import { canonicalAddress } from './attachments/addresses.ts';
 import type { IoLimits } from './attachments/io-limits.ts';
+import { turnCount } from './attachments/trim-turns.ts';
 import { Problem } from './problem.ts';
 import { mapByteLength, maxMapBytes } from './ids.ts';
 
@@ -74,6 +75,8 @@ export const commonAttachmentFields = {
   iops: 'limit?',
   /** The maximum of bytes that a pod reads each second, and likewise writes; absent: none. The node enforces it. */
   bytesPerSecond: 'limit?',
+  /** The volume's turn among the trimmed volumes of its pool; absent: the node does not trim it. */
+  trimTurn: 'turn?',
   /** The encryption of the volume by the node; absent: none. */
   encryption: 'encryption?',
   /** The secrets of the attachment, readable for this node only: a JWE in compact form. */
@@ -103,6 +106,7 @@ export const fieldKinds = {
   lun: { min: 0, max: 16_383, fault: 'no number from 0 to 16383' },
   bytes: { min: 0, max: Number.MAX_SAFE_INTEGER, fault: 'not a number of bytes' },
   'limit?': { min: 1, max: Number.MAX_SAFE_INTEGER, fault: 'not a number from 1' },
+  'turn?': { min: 0, max: turnCount - 1, fault: `no number from 0 to ${turnCount - 1}` },
   flag: { fault: 'neither true nor false' },
   'flag?': { fault: 'neither true nor false' },
 } as const;
@@ -112,6 +116,7 @@ type FieldType = Record<'text' | 'text?' | 'identity?' | 'path', string> & {
   'encryption?': 'luks';
   'flag?': boolean;
   'limit?': number;
+  'turn?': number;
 } & Record<'lun' | 'bytes', number> & { addresses: readonly string[]; flag: boolean };
 type Fields = Readonly<Record<string, FieldKind>>;
 type OptionalKeys<T extends Fields> = { [K in keyof T]: T[K] extends `${string}?` ? K : never }[keyof T];

@@ -1,6 +1,7 @@
 import type { Sql } from '../../../gateway/store.ts';
 import { openSqlite } from '../../../gateway/stores/sqlite.ts';
 import { newSnapshotRecord } from '../../../gateway/snapshots/record.ts';
+import { noTurn } from '../../../gateway/attachments/trim-turns.ts';
 import { addAttachment } from '../../../gateway/tables/attachments.ts';
 import { addGrant } from '../../../gateway/tables/grants.ts';
 import { groupTable } from '../../../gateway/tables/groups.ts';
@@ -113,6 +114,7 @@ async function addCluster(sql: Sql, cluster: string, { spec, count }: Volumes): 
   await addAttachment(sql, {
     ...node,
     ...attached,
+    ...noTurn,
     volumeId,
     reach,
     capability: capabilities.at(-1) ?? reading,

@@ -20,12 +20,13 @@ create index snapshots_unready on snapshots (volume_id) where state in ('creatin
 create index snapshots_unfinished on snapshots (id) where state <> 'ready' and group_id is null;
 create index snapshots_by_volume on snapshots (volume_id, id);
 create index snapshots_by_group on snapshots (group_id, member) where group_id is not null;
-create table attachments ( volume_id text not null references volumes (id), cluster text not null, node_id text not null, attachment_id text not null, state text not null, capability text not null, readonly integer not null, reach text, size_bytes bigint, primary key (volume_id, cluster, node_id) );
+create table attachments ( volume_id text not null references volumes (id), cluster text not null, node_id text not null, attachment_id text not null, state text not null, capability text not null, readonly integer not null, reach text, size_bytes bigint, trim_pool text, trim_turn bigint, primary key (volume_id, cluster, node_id) );
 create index attachments_by_cluster on attachments (cluster, node_id, volume_id);
 create index attachments_by_node on attachments (node_id, cluster, volume_id);
 create index attachments_writing on attachments (volume_id, cluster, node_id) where readonly = 0;
 create index attachments_replaying on attachments (volume_id, cluster, node_id) where reach like '%"mayReplay":true%';
 create index attachments_unfinished on attachments (volume_id) where state <> 'attached';
+create unique index attachments_by_turn on attachments (trim_pool, trim_turn) where trim_turn is not null;
 create table nodes ( cluster text not null, node_id text not null, spec text not null, gone_ms bigint, primary key (cluster, node_id) );
 create index nodes_gone on nodes (cluster, node_id) where gone_ms is not null;
 create table claims ( kind text not null, id text not null, owner text not null, operation text not null, since_ms bigint not null, until_ms bigint not null, primary key (kind, id) );

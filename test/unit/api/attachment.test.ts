@@ -30,6 +30,7 @@ const values = {
   flag: fc.boolean(),
   'flag?': fc.boolean(),
   'limit?': fc.maxSafeNat().filter(limit => limit > 0),
+  'turn?': fc.nat({ max: 2_879 }),
   'text?': text,
   'encryption?': fc.constant('luks'),
   lun: fc.integer({ min: 0, max: 16_383 }),

@@ -34,6 +34,7 @@ const parameters = {
   tier: 'fast',
 };
 const attached = { volumeId, nodeId: 'n1', readonly: false } as const;
+const trimmed = { ...attachment, trimTurn: 0 };
 /** The spec of a volume that is created with only its name. */
 const spec = { name: 'pvc-1', requiredBytes: 0, limitBytes: 0, capabilities: [capability], parameters: {} };
 
@@ -88,6 +89,11 @@ testRows({
     answer: {
       publish_context: { ...attachment, sizeBytes: '1048576', readonly: 'false', mayFormat: 'true' },
     },
+  },
+  'ControllerPublishVolume tells the node its turn to trim the volume': {
+    request: publish,
+    api: { attachVolume: async key => ({ ...key, state: 'attached', readonly: false, attachment: trimmed }) },
+    answer: { publish_context: { trimTurn: '0' } },
   },
   'ControllerPublishVolume never reports an unfinished attach as done': unfinished({
     state: 'attaching',

@@ -1,38 +1,21 @@
 import assert from 'node:assert/strict';
 import { setImmediate } from 'node:timers/promises';
-import { test } from 'node:test';
-import { isDue, startTrimming } from '../../../node-agent/format/trim.ts';
-import type { VolumeRecord } from '../../../node-agent/state/records.ts';
+import { test, type TestContext } from 'node:test';
+import { startTrimming } from '../../../node-agent/format/trim.ts';
 import { createVolumeLock } from '../../../node-agent/volumes/volume-lock.ts';
 import { poll } from '../../../src/lib/concurrency.ts';
-import { openFakeBench, openNode, putUp, requestFor } from '../../harness/node.ts';
+import { openFakeBench, openNode, putUp } from '../../harness/node.ts';
 
-const dayMs = 24 * 60 * 60_000;
+const [minuteMs, dayMs] = [60_000, 24 * 60 * 60_000];
+/** A Thursday, the first day of the week of turns. */
+const startMs = Date.UTC(2026, 0, 1);
 
-test('a volume is due once a day or once a week, each at a time of its own, and without the option never', () => {
-  const bench = openFakeBench();
-  const at = (volumeId: string, trimming?: string): VolumeRecord => ({
-    ...requestFor(bench, '/bench/image'),
-    volumeId,
-    targets: [],
-    ...(trimming !== undefined && { formatOptions: { 'fs.trim': trimming } }),
-  });
-  const startMs = Date.UTC(2026, 0, 1);
-  const lookMs = 7 * 60_000;
-  const times = Array.from({ length: (14 * dayMs) / lookMs }, (_, index) => startMs + index * lookMs);
-  const dueOf = (record: VolumeRecord) => times.filter(ms => isDue(record, ms, ms + lookMs));
-  assert.equal(dueOf(at('c.a', 'daily')).length, 14);
-  assert.equal(dueOf(at('c.a', 'weekly')).length, 2);
-  assert.deepEqual([dueOf(at('c.a', 'off')), dueOf(at('c.a'))], [[], []]);
-  const first = new Set(Array.from({ length: 50 }, (_, index) => dueOf(at(`c.v${index}`, 'daily'))[0]));
-  assert.ok(first.size > 25, `${first.size} times for 50 volumes`);
-});
-
-test('an agent trims the volumes that are due, one after another', async t => {
+/** Opens a node with mounted volumes by name, each with its trimming and its turn. Lists the volumes that are trimmed. */
+async function openTrimmed(t: TestContext, volumes: Readonly<Record<string, readonly [string, number?]>>) {
   const bench = openFakeBench();
   const { agent, request } = await openNode(bench);
-  for (const [name, trimming] of Object.entries({ a: 'daily', b: 'weekly', c: 'off' })) {
-    const attachment = { ...request.attachment, path: bench.makeImage(name), attachmentId: name };
+  for (const [name, [trimming, trimTurn]] of Object.entries(volumes)) {
+    const attachment = { ...request.attachment, path: bench.makeImage(name), attachmentId: name, trimTurn };
     const paths = {
       stagingPath: `${bench.directory}/stage/${name}`,
       targetPath: `${bench.directory}/pods/${name}`,
@@ -41,19 +24,58 @@ test('an agent trims the volumes that are due, one after another', async t => {
     await putUp(agent, { ...request, ...paths, volumeId: `c.${name}`, attachment, formatOptions });
   }
   const trimmed: (string | undefined)[] = [];
-  let [running, maxRunning] = [0, 0];
+  const limits: (string | undefined)[] = [];
   const run: typeof bench.host.run = async (command, args, options) => {
-    if (command !== 'fstrim') return bench.host.run(command, args, options);
-    maxRunning = Math.max(maxRunning, ++running);
-    await setImmediate();
-    running--;
+    if (command !== 'timeout') return bench.host.run(command, args, options);
     trimmed.push(args.at(-1)?.split('/').at(-1));
+    limits.push(args[2]);
     return bench.host.run('true', [], options);
   };
   const own = { ...agent, host: { ...agent.host, run } };
-  t.mock.timers.enable({ apis: ['Date'], now: Date.UTC(2026, 0, 1) });
-  using _ = startTrimming(own, createVolumeLock(own), 5);
-  t.mock.timers.setTime(Date.now() + 7 * dayMs);
-  await poll(() => trimmed.length >= 2 || undefined, { everyMs: 5, timeoutMs: 10_000 });
-  assert.deepEqual([trimmed.toSorted(), maxRunning], [['a', 'b'], 1]);
+  t.mock.timers.enable({ apis: ['Date'], now: startMs - minuteMs });
+  const trimming = startTrimming(own, createVolumeLock(own), 2);
+  t.after(() => trimming[Symbol.dispose]());
+  /** Moves the clock to this time after the start, and returns the volumes that are trimmed until `count` are. */
+  const trimmedAt = async (afterMs: number, count: number): Promise<readonly unknown[]> => {
+    trimmed.length = 0;
+    t.mock.timers.setTime(startMs + afterMs);
+    await poll(() => trimmed.length >= count || undefined, { everyMs: 2, timeoutMs: 10_000 });
+    for (let round = 0; round < 100; round++) await setImmediate();
+    return trimmed.toSorted();
+  };
+  return { trimmedAt, limits };
+}
+
+test('an agent trims each volume in the windows of its turn alone, once in each', async t => {
+  const { trimmedAt, limits } = await openTrimmed(t, {
+    a: ['daily', 0],
+    b: ['daily', 1],
+    c: ['weekly', 0],
+    d: ['weekly', 360],
+    e: ['daily', 360],
+  });
+  assert.deepEqual(await trimmedAt(0, 2), ['a', 'c']);
+  assert.deepEqual(limits, ['100', '100'], 'the seconds after which trims are killed');
+  assert.deepEqual(await trimmedAt(2 * minuteMs, 2), ['d', 'e']);
+  assert.deepEqual(await trimmedAt(4 * minuteMs, 1), ['b']);
+  assert.deepEqual(await trimmedAt(dayMs, 1), ['a']);
+  assert.deepEqual(await trimmedAt(7 * dayMs, 2), ['a', 'c']);
+});
+
+test('an agent trims no volume without a turn, and none whose trimming is off', async t => {
+  const { trimmedAt } = await openTrimmed(t, { a: ['daily'], b: ['off', 0], c: ['daily', 0], d: ['weekly'] });
+  assert.deepEqual(await trimmedAt(0, 1), ['c']);
+});
+
+test('an agent does not trim in the window in which it starts', async t => {
+  const { trimmedAt } = await openTrimmed(t, { a: ['daily', 359 + 7 * 360], b: ['daily', 0] });
+  assert.deepEqual(await trimmedAt(-minuteMs, 0), []);
+  assert.deepEqual(await trimmedAt(0, 1), ['b']);
+  assert.deepEqual(await trimmedAt(7 * dayMs - minuteMs, 1), ['a']);
+});
+
+test('a trim that could not end before the next window does not begin', async t => {
+  const { trimmedAt } = await openTrimmed(t, { a: ['daily', 0], b: ['daily', 1] });
+  assert.deepEqual(await trimmedAt(2 * minuteMs - 20_000, 0), []);
+  assert.deepEqual(await trimmedAt(4 * minuteMs + 99_000, 1), ['b']);
 });

@@ -10,11 +10,21 @@ import { MiB, openNode, openRealBench, putUp, real, takeDown } from '../../../ha
 
 const dataBytes = 64 * MiB;
 
+/** The end of a window that has just begun. */
+const windowEnd = (): number => Date.now() + 120_000;
+
 /** Opens a volume from which a pod has deleted 64 MiB. */
-async function openEmptied(t: TestContext, fsType: FilesystemName) {
+async function openEmptied(
+  t: TestContext,
+  fsType: FilesystemName,
+  {
+    isSlow = () => false,
+    sizeBytes = 512 * MiB,
+  }: { readonly isSlow?: () => boolean; readonly sizeBytes?: number } = {},
+) {
   const bench = openRealBench(t);
   const lines: string[] = [];
-  const { agent: quiet, request } = await openNode(bench, { capability: { fsType } });
+  const { agent: quiet, request } = await openNode(bench, { image: { sizeBytes }, capability: { fsType } });
   const log = {
     ...quiet.log,
     info: (text: string) => lines.push(text),
@@ -22,8 +32,9 @@ async function openEmptied(t: TestContext, fsType: FilesystemName) {
   };
   const commands: (readonly string[])[] = [];
   const run: typeof bench.host.run = (command, args, options) => {
-    if (command === 'fstrim') commands.push(args);
-    return bench.host.run(command, args, options);
+    if (command !== 'timeout') return bench.host.run(command, args, options);
+    commands.push(args.slice(4));
+    return bench.host.run(command, isSlow() ? [...args.slice(0, 2), '0.5', 'sleep', '600'] : args, options);
   };
   const agent = { ...quiet, log, host: { ...quiet.host, run } };
   await putUp(agent, request);
@@ -38,12 +49,12 @@ async function openEmptied(t: TestContext, fsType: FilesystemName) {
 }
 
 for (const { name } of filesystems) {
-  const needed = real(`mkfs.${name}`, 'fstrim', 'fsfreeze');
+  const needed = real(`mkfs.${name}`, 'fstrim', 'timeout', 'fsfreeze');
 
   test(`a trim gives back the blocks of files that were deleted from a ${name}`, needed, async t => {
     const { agent, request, record, lines, allocatedBytes, lock } = await openEmptied(t, name);
     const before = allocatedBytes();
-    await trim(agent, lock, record);
+    await trim(agent, lock, { record, endMs: windowEnd() });
     assert.deepEqual(lines, ['trimmed a volume']);
     assert.ok(before - allocatedBytes() >= dataBytes, `${before} bytes before, ${allocatedBytes()} after`);
     await takeDown(agent, request);
@@ -53,7 +64,7 @@ for (const { name } of filesystems) {
     const { agent, request, record, commands, lock } = await openEmptied(t, name);
     t.after(() => spawnSync('fsfreeze', ['--unfreeze', request.targetPath]));
     execFileSync('fsfreeze', ['--freeze', request.targetPath]);
-    await trim(agent, lock, record);
+    await trim(agent, lock, { record, endMs: windowEnd() });
     execFileSync('fsfreeze', ['--unfreeze', request.targetPath]);
     assert.deepEqual(commands, []);
     await takeDown(agent, request);
@@ -64,17 +75,17 @@ const GiB = 1024 * MiB;
 
 test(
   'a large volume is trimmed in pieces, and other calls run between them',
-  real('mkfs.ext4', 'fstrim'),
+  real('mkfs.ext4', 'fstrim', 'timeout'),
   async t => {
     const bench = openRealBench(t);
-    const { agent, request } = await openNode(bench, { image: { sizeBytes: 70 * GiB } });
+    const { agent, request } = await openNode(bench, { image: { sizeBytes: 20 * GiB } });
     await putUp(agent, request);
     const order: string[] = [];
     const exclusive = { volumeId: request.volumeId, path: request.targetPath };
     const calls: Promise<unknown>[] = [];
     const run: typeof bench.host.run = (command, args, options) => {
-      if (command === 'fstrim') {
-        order.push(args.slice(1, -2).join(' '));
+      if (command === 'timeout') {
+        order.push(args.slice(5, -2).join(' '));
         calls.push(lock('NodeUnpublishVolume', exclusive, async () => void order.push('call')));
       }
       return bench.host.run(command, args, options);
@@ -83,15 +94,15 @@ test(
     const lock = createVolumeLock(own);
     const record = own.records.get(request.volumeId);
     assert.ok(record);
-    await trim(own, lock, record);
+    await trim(own, lock, { record, endMs: windowEnd() });
     await Promise.all(calls);
-    const length = `--length ${32 * GiB}`;
+    const length = `--length ${8 * GiB}`;
     assert.deepEqual(order, [
       `--offset 0 ${length}`,
       'call',
-      `--offset ${32 * GiB} ${length}`,
+      `--offset ${8 * GiB} ${length}`,
       'call',
-      `--offset ${64 * GiB}`,
+      `--offset ${16 * GiB}`,
       'call',
     ]);
     await takeDown(agent, request);
@@ -100,21 +111,63 @@ test(
 
 test(
   'a filesystem that is smaller than its device is trimmed up to its own end',
-  real('mkfs.ext4', 'fstrim', 'losetup'),
+  real('mkfs.ext4', 'fstrim', 'timeout', 'losetup'),
   async t => {
     const { agent, request, record, lines, commands, lock } = await openEmptied(t, 'ext4');
     const { path } = request.attachment;
-    truncateSync(path, 70 * GiB);
+    truncateSync(path, 20 * GiB);
     const device = execFileSync('findmnt', ['--noheadings', '--output', 'SOURCE', record.stagingPath], {
       encoding: 'utf8',
     }).trim();
     execFileSync('losetup', ['--set-capacity', device]);
-    await trim(agent, lock, record);
+    await trim(agent, lock, { record, endMs: windowEnd() });
     assert.deepEqual(lines, ['trimmed a volume']);
     assert.deepEqual(
       commands.map(args => args.slice(1, -2).join(' ')),
       ['--offset 0'],
     );
+    await takeDown(agent, request);
+  },
+);
+
+/** The time between the kill of a trim and the end of its window, in milliseconds. */
+const marginMs = 20_000;
+
+test(
+  'a trim is stopped before its window ends, and the next window continues at the same piece',
+  real('mkfs.ext4', 'fstrim', 'timeout'),
+  async t => {
+    // The command of the second piece runs for too long.
+    const slow = 2;
+    const { agent, request, record, lines, commands, allocatedBytes, lock } = await openEmptied(t, 'ext4', {
+      isSlow: () => commands.length === slow,
+      sizeBytes: 10 * GiB,
+    });
+    const before = allocatedBytes();
+    await trim(agent, lock, { record, endMs: windowEnd() });
+    assert.equal(agent.watch.running(record.volumeId), undefined);
+    const stopped = 'the trim of a volume continues at its next turn';
+    assert.deepEqual(lines, [stopped]);
+    await trim(agent, lock, { record, endMs: windowEnd() });
+    assert.deepEqual(lines, [stopped, 'trimmed a volume']);
+    assert.deepEqual(
+      commands.map(args => args[2]),
+      [0, 8 * GiB, 8 * GiB].map(String),
+    );
+    assert.ok(before - allocatedBytes() >= dataBytes);
+    await takeDown(agent, request);
+  },
+);
+
+test(
+  'no trim begins at the end of a window, nor for a volume that was attached again',
+  real('mkfs.ext4', 'fstrim', 'timeout'),
+  async t => {
+    const { agent, request, record, commands, lock } = await openEmptied(t, 'ext4');
+    await trim(agent, lock, { record, endMs: Date.now() + marginMs });
+    const attachment = { ...record.attachment, attachmentId: 'an older one' };
+    await trim(agent, lock, { record: { ...record, attachment }, endMs: windowEnd() });
+    assert.deepEqual(commands, []);
     await takeDown(agent, request);
   },
 );

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { requireShareable } from '../../../../gateway/attachments/access-modes.ts';
 import { groupByNode } from '../../../../gateway/attachments/record.ts';
+import { noTurn } from '../../../../gateway/attachments/trim-turns.ts';
 import {
   type AttachmentRecord,
   attachmentTable,
@@ -35,7 +36,7 @@ const nodeCount = 50;
 function toRecord({ accessMode, readonly, mayReplay }: Use, nodeId: string): AttachmentRecord {
   const reach = { protocol: 'loop', path: '/dev/shm/a', ...(mayReplay && { mayReplay }) } as const;
   const capability = { accessType: 'block', accessMode } as const;
-  const made = { attachmentId: nodeId, state: 'attached', reach, sizeBytes: 1 } as const;
+  const made = { attachmentId: nodeId, state: 'attached', reach, sizeBytes: 1, ...noTurn } as const;
   return { volumeId, cluster: 'a', nodeId, capability, readonly, ...made };
 }
 

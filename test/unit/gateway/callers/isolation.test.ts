@@ -3,6 +3,7 @@ import { createHash } from 'node:crypto';
 import { test, type TestContext } from 'node:test';
 import { assert as assertProperty, asyncProperty, constantFrom, nat, record } from 'fast-check';
 import { createAdmin } from '../../../../gateway/admin/admin.ts';
+import { noTurn } from '../../../../gateway/attachments/trim-turns.ts';
 import { createApp } from '../../../../gateway/http/app.ts';
 import { newSnapshotRecord } from '../../../../gateway/snapshots/record.ts';
 import { attachmentTable } from '../../../../gateway/tables/attachments.ts';
@@ -46,7 +47,7 @@ async function openCrowd(t: TestContext) {
         });
         const attached = { attachmentId: id, state: 'attached', reach: undefined, sizeBytes: 1 } as const;
         const held = { volumeId: id, cluster, nodeId: 'n1', capability: mounted, readonly: false };
-        await attachmentTable.add(sql, { ...held, ...attached });
+        await attachmentTable.add(sql, { ...held, ...attached, ...noTurn });
       }
       const [volumeId, id] = [`${cluster}.x0`, `${cluster}.x1`];
       const asked = { id, cluster, name: `cut-of-${cluster}-`, volumeId, parameters: {} };

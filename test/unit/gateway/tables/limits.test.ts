@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
 import * as z from 'zod';
 import { attachmentTable } from '../../../../gateway/tables/attachments.ts';
+import { noTurn } from '../../../../gateway/attachments/trim-turns.ts';
 import { countTable } from '../../../../gateway/tables/counts.ts';
 import { tables } from '../../../../gateway/tables/schema.ts';
 import { snapshotTable } from '../../../../gateway/tables/snapshots.ts';
@@ -294,7 +295,7 @@ function fillNodes({ engine }: Gateway, cluster: string): Promise<unknown> {
     const one = { volumeId: 'a.one', cluster, attachmentId: 'x', readonly: true };
     const more = { capability: readers, reach: undefined, sizeBytes: 1, state: 'attached' } as const;
     for (let index = 0; index < limits.attachmentsPerVolume.max; index++)
-      await attachmentTable.add(sql, { ...one, ...more, nodeId: `old-${index}` });
+      await attachmentTable.add(sql, { ...one, ...more, ...noTurn, nodeId: `old-${index}` });
   });
 }
 
