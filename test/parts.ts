@@ -81,11 +81,11 @@ export const parts: Readonly<Record<string, Part>> = {
   },
   bridge: {
     files: ['test/machine/bridge/bridge.test.ts'],
-    seconds: 400,
+    seconds: 520,
     proves: ['src/bridge/', 'node-agent/drivers/', 'src/sdk/'],
   },
   'bridge-kills': {
-    files: ['test/machine/bridge/crash.test.ts'],
+    files: ['test/machine/bridge/crash.test.ts', 'test/machine/bridge/model.test.ts'],
     seconds: 900,
     proves: ['src/bridge/', 'gateway/backends/rest'],
   },

@@ -110,7 +110,7 @@ async function endOf(operation: Operation, { world, at }: Target): Promise<Outco
 async function ask(
   operation: Operation,
   gateway: Gateway,
-  { mutable, readonly }: ModelStorage,
+  { mutable, readonly, nodeIdOf = name => name }: ModelStorage,
 ): Promise<unknown> {
   const { id, kind } = operation;
   const [, name = ''] = id.split('.');
@@ -132,7 +132,11 @@ async function ask(
     const spec = { requiredBytes, ...(source && { source }), ...inZone(operation.zone) };
     return gateway.volumes.create(clusters.a, id, volumeSpec(name, spec));
   }
-  const key = { cluster: { ...clusters.a, acceptAnyNode: true }, volumeId: id, nodeId: operation.node };
+  const key = {
+    cluster: { ...clusters.a, acceptAnyNode: true },
+    volumeId: id,
+    nodeId: nodeIdOf(operation.node),
+  };
   if (kind === 'detach') return gateway.attachments.detach(key);
   return gateway.attachments.attach(key, { capability: mounted, readonly });
 }

@@ -96,7 +96,7 @@ async function finish(model: Model, world: World): Promise<void> {
 /** Fails unless the model, the rows and the storage agree. */
 async function assertSame(model: Model, world: World): Promise<void> {
   const { storage } = world;
-  const { mutable, topologyOf } = storage;
+  const { mutable, topologyOf, nodeIdOf = name => name } = storage;
   const backend = world.backend(1);
   const attached = await storage.attached();
   const volumes = await listAll(world.gateway(1));
@@ -112,7 +112,7 @@ async function assertSame(model: Model, world: World): Promise<void> {
     assert.deepEqual(topology, topologyOf?.(zone), id);
     assert.equal(sizeBytes, size * mebibyte, id);
     assert.equal(await sizeOf(backend, id), sizeBytes, id);
-    const nodes = node === undefined ? [] : [node];
+    const nodes = node === undefined ? [] : [nodeIdOf(node)];
     assert.deepEqual(
       attachments.map(({ nodeId }) => nodeId),
       nodes,

@@ -18,6 +18,8 @@ export type ModelStorage = Pick<MemoryBackend, 'read' | 'write'> & {
   ): Promise<Uint8Array>;
   /** Returns the topology of volumes in a zone; absent if the storage has no zones. */
   readonly topologyOf?: (zone: Zone) => readonly object[];
+  /** Makes the id of a node of its name; absent: they are equal. */
+  readonly nodeIdOf?: (name: string) => string;
   /** The mutable parameter that is modified. */
   readonly mutable: string;
   /** True if nodes only read, because the storage cannot copy volumes during writes. */

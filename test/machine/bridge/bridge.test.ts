@@ -6,7 +6,7 @@ import { runKit } from '../../fakes/storages/kit.ts';
 import { bridgeCommand, startBridged, startDriver, startGroupStorage } from '../../fakes/storages/bridged.ts';
 import { directoryOf, loopDevicesOf, mountsBelow, noRoot } from '../../harness/machine.ts';
 import { cli } from '../../harness/program.ts';
-import { sample, seed } from '../../harness/sample.ts';
+import { isFull, sample, seed } from '../../harness/sample.ts';
 
 const drivers = [
   { title: 'a driver', flagsOf: async () => ({}) },
@@ -45,7 +45,7 @@ test(
       env: { ...env, ACCESS_TYPES: 'block' },
       hasData: true,
       csiDrivers: { 'csi.fairlead.dev': new URL(driver.node).pathname },
-      only: ['FL-9'],
+      only: isFull ? ['FL-9'] : ['FL-9.1-2', 'FL-9.1-4'],
     });
     const faults = report.results.filter(({ failure }) => failure);
     assert.deepEqual(
