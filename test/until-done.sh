@@ -1,8 +1,8 @@
 # shellcheck shell=sh
-# Sourced by scripts that start services: `until_done COMMAND …` repeats a command for a minute until it succeeds.
+# Sourced by scripts that start services: `until_done COMMAND …` repeats a command for five minutes until it succeeds.
 
 until_done() {
-  for _ in $(seq 120); do
+  for _ in $(seq 600); do
     "$@" >said 2>&1 && return
     sleep 0.5
   done

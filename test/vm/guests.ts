@@ -45,7 +45,7 @@ export async function runInMachine(
     ([key, value]) => `${key}=${value}`,
   );
   const command = ['env', ...variables, process.execPath, guest, ...files];
-  const machine = startMachine({ silentMs: 5 * 60_000, ...options, command });
+  const machine = startMachine({ silentMs: 15 * 60_000, ...options, command });
   t.after(() => machine.end());
   const taken: (readonly [name: string, ms: number])[] = [];
   let hasEnded = false;

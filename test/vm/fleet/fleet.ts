@@ -58,7 +58,7 @@ export function openFleet(t: TestContext, peers: number) {
   ) => {
     const command = [process.execPath, servantOf, role];
     const boot = () => {
-      const machine = startMachine({ silentMs: 5 * 60_000, command, ...plan });
+      const machine = startMachine({ silentMs: 15 * 60_000, command, ...plan });
       machines.add(machine);
       return serveBy(machine).catch(async (error: unknown) => {
         await machine.end();
