@@ -45,7 +45,7 @@ import {
 import { seal } from './sealing.ts';
 import { signed } from './signing.ts';
 import { createStorageSide } from './storage-side.ts';
-import { chooseTurn, lacksTurn, noTurn } from './trim-turns.ts';
+import { chooseTurn, noTurn } from './trim-turns.ts';
 
 type AttachmentKey = {
   readonly cluster: Cluster;
@@ -112,7 +112,7 @@ export function createAttachments({ engine, pools, operations, signDetached, log
     const attachmentId = newAttachmentId(time.seenMs);
     const attachment = isInProgress
       ? before
-      : { ...request, ...(await chooseTurn(sql, volume, { ...request, before })), attachmentId };
+      : { ...request, ...(await chooseTurn(sql, { volume, before, log }, request)), attachmentId };
     if (!isInProgress) await noteAttachmentTime(sql, time);
     await (before ? attachmentTable.replace(sql, attachment) : addAttachment(sql, attachment));
     const replaying = replayRight(request, { grant, others });
@@ -198,8 +198,6 @@ export function createAttachments({ engine, pools, operations, signDetached, log
         if (usedRaw !== volume.usedRaw) await volumeTable.update(sql, volume, { usedRaw });
         const attached = { state: 'attached', reach, sizeBytes: volume.sizeBytes } as const;
         await attachmentTable.update(sql, attachment, attached);
-        if (lacksTurn(volume, attachment))
-          log.warn('a volume is not trimmed, because all turns of its pool are taken', { volumeId });
         return { attachment: toResource({ ...attachment, ...attached }, volume), created: true };
       },
       async fail(sql, { intent: { attachment, isRetry }, problem }) {
