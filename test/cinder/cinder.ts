@@ -15,8 +15,12 @@ export const whyNoCinder: string | false = existsSync(packages)
   ? noPostgres
   : 'needs the packages of OpenStack: run test/cinder/packages.sh';
 
-/** The server of examples/cinder, as a command. */
+/** The server of examples/cinder, as a command that ends with its parent process, even if a test is killed. */
 export const adapter = [
+  'setpriv',
+  '--pdeathsig',
+  'KILL',
+  '--',
   process.execPath,
   '--disable-warning=ExperimentalWarning',
   fileURLToPath(new URL('../../examples/cinder/main.ts', import.meta.url)),

@@ -16,7 +16,8 @@ const env = await startCinder(servantScope, root);
 const TOKEN = 'a-token-for-a-first-try';
 const token = join(root, 'token');
 writeFileSync(token, TOKEN);
-const server = spawn('setpriv', ['--pdeathsig', 'KILL', '--', ...adapter], {
+const [program = '', ...args] = adapter;
+const server = spawn(program, args, {
   env: { ...process.env, ...env, DIR: join(root, 'records'), TOKEN },
   stdio: ['ignore', 'pipe', 'inherit'],
 });
