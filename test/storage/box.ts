@@ -6,12 +6,12 @@ import { startServant } from '../vm/fleet/process.ts';
 import type { Ceph } from './ceph.ts';
 
 /**
- * Starts a gateway in the cluster's network, as a process that ends with the test, and names the directory of its
+ * Starts a gateway in the network of the storage, as a process that ends with the test, and names the directory of its
  * files.
  */
 export async function startBox(
   t: TestContext,
-  { inside, env }: Ceph,
+  { inside, env }: Pick<Ceph, 'inside' | 'env'>,
   file: string,
 ): Promise<{ readonly box: Servant; readonly root: string }> {
   const root = makeTemporaryDirectory();

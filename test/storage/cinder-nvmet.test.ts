@@ -1,0 +1,2 @@
+import { testInMachine } from '../vm/guests.ts';
+testInMachine('nvmet of cinder', ['test/cinder/nvmet.guest.ts'], {});
