@@ -18,6 +18,7 @@ import {
   type SettingsTable,
 } from '../src/lib/settings.ts';
 import { protocols } from '../src/api/attachment.ts';
+import { csiDriver } from '../src/api/attachments/csi-driver.ts';
 import { parseShortName } from '../src/api/ids.ts';
 import { filesystems } from './filesystems/index.ts';
 import { parseTopology } from './plugin/topology.ts';
@@ -124,13 +125,6 @@ function localRoot(value: string): { readonly path: string; readonly pool?: stri
   return pool === undefined || path === undefined
     ? { path: absolutePath(value) }
     : { pool: parseShortName(pool), path: absolutePath(path) };
-}
-
-/** Parses a driver's name and the socket of its node plugin (`NAME=SOCKET`). */
-function csiDriver(value: string): { readonly name: string; readonly socketPath: string } {
-  const [, name = '', path = ''] = /^([a-z0-9.-]{1,63})=(.*)$/i.exec(value) ?? [];
-  if (name === '') throw new Error(`"${value}" is no driver; use NAME=SOCKET`);
-  return { name, socketPath: absolutePath(path.replace(/^unix:\/\//, '')) };
 }
 
 /** Maximum bytes of a name: with the key it fits the 192 bytes that Kubernetes allows for a node's id in CSINode. */

@@ -1,4 +1,5 @@
 import { randomInt } from 'node:crypto';
+import { csiDriver } from '../api/attachments/csi-driver.ts';
 import { durationMs, httpUrl, integer, list, text } from '../lib/parsers.ts';
 import { allowHttpSetting, onOrOff } from '../lib/settings.ts';
 
@@ -56,8 +57,8 @@ export const verifySettings = {
   },
   'csi-drivers': {
     doc: 'for --data through protocol csi: the sockets of node plugins on this machine, as NAME=SOCKET; the bridge must offer only the access type block',
-    parse: pairs,
-    default: '',
+    parse: list(csiDriver),
+    optional: true,
   },
   restart: { doc: 'shell command that restarts the vendor, for the restart checks', ...file },
   'allow-foreign': {

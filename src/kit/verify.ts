@@ -4,6 +4,7 @@ import { readCertificate, requirePrivateKey } from '../api/http/pem.ts';
 import type { SettingsOf } from '../lib/settings.ts';
 import { type Notices, withNotice } from '../lib/words/notice.ts';
 import { keyCredentials, oauthCredentials, tokenCredentials, type Credentials } from './http/credentials.ts';
+import type { KitOptions } from './http/calls.ts';
 import type { Target } from './http/exchange.ts';
 import { countOutcomes, type Report } from './report.ts';
 import { toHtml } from './reports/html.ts';
@@ -56,7 +57,7 @@ async function runOn(settings: Settings, { started, notices }: RunContext): Prom
     timeoutMs: settings.timeout,
     isThorough: settings.thorough,
     hasData: settings.data,
-    csiDrivers: Object.fromEntries(settings['csi-drivers']),
+    ...driversOf(settings),
     allowForeign: settings['allow-foreign'],
     parameters: Object.fromEntries(settings.parameters),
     mutable: Object.fromEntries(
@@ -77,6 +78,10 @@ async function runOn(settings: Settings, { started, notices }: RunContext): Prom
   writeReports(report, settings);
   const isRight = countOutcomes(report.results).FAIL === 0 && report.left.length === 0;
   return isRight && !report.isInterrupted ? 0 : 1;
+}
+
+function driversOf({ 'csi-drivers': drivers }: Settings): Pick<KitOptions, 'csiDrivers'> {
+  return drivers ? { csiDrivers: Object.fromEntries(drivers.map(one => [one.name, one.socketPath])) } : {};
 }
 
 /** Makes the first signal end the run, after a clean-up, and the second one end the clean-up. */

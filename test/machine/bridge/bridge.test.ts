@@ -4,6 +4,7 @@ import { test, type TestContext } from 'node:test';
 import { exec } from '../../../src/lib/exec.ts';
 import { runKit } from '../../fakes/storages/kit.ts';
 import { bridgeCommand, startBridged, startDriver, startGroupStorage } from '../../fakes/storages/bridged.ts';
+import { servePlugin } from '../../fakes/storages/node-plugin.ts';
 import { directoryOf, loopDevicesOf, mountsBelow, noRoot } from '../../harness/machine.ts';
 import { cli } from '../../harness/program.ts';
 import { isFull, sample, seed } from '../../harness/sample.ts';
@@ -58,6 +59,43 @@ test(
       'no bytes were written and read',
     );
     assert.deepEqual([report.left, mountsBelow(dir), loopDevicesOf(dir)], [[], [], []]);
+  },
+);
+
+test(
+  'a wrong --csi-drivers, a file in place of a device, and a volume that stays staged are faults',
+  { skip: noRoot },
+  async t => {
+    const dir = directoryOf(t);
+    const { env } = await startDriver(t, dir);
+    const { socketPath } = await servePlugin(t);
+    const { socketPath: stuck } = await servePlugin(t, { refuses: true });
+    const name = 'csi.fairlead.dev';
+    const faultOf = async (csiDrivers: Readonly<Record<string, string>>, types = 'block') => {
+      const more = { command: bridgeCommand, seed, hasData: true, csiDrivers, only: ['FL-9.1-2'] };
+      const { results, left } = await runKit(t, { ...more, env: { ...env, ACCESS_TYPES: types } });
+      return { expected: results.find(({ id }) => id === 'FL-9.1-2')?.failure?.expected ?? '', left };
+    };
+    const missing = join(dir, 'missing.sock');
+    for (const [given, words, types] of [
+      [{ other: missing }, /driver "csi\.fairlead\.dev" is among --csi-drivers, not only other/],
+      [
+        { [name]: missing },
+        /plugin of driver "csi\.fairlead\.dev" listens on ".*missing\.sock": .*--csi-drivers/,
+      ],
+      [
+        { [name]: socketPath },
+        /not the access type mount: start the bridge with --access-types block/,
+        'mount',
+      ],
+      [{ [name]: socketPath }, /leaves a block device at ".*", not another file/],
+    ] as const) {
+      const { expected, left } = await faultOf(given, types);
+      assert.match(expected, words);
+      assert.deepEqual(left, []);
+    }
+    const { left } = await faultOf({ [name]: stuck });
+    assert.ok(left.length > 0, 'a volume that is still staged was detached and deleted');
   },
 );
 

@@ -104,6 +104,17 @@ test('a failed --restart reports the reason, and nothing is left behind', async 
   assert.doesNotMatch(output, /left behind/);
 });
 
+test('--csi-drivers refuses a relative path, and a value without a path', async () => {
+  for (const [value, message] of [
+    ['ebs.csi.aws.com=csi.sock', /--csi-drivers.*"csi\.sock" is not an absolute path/],
+    ['/csi/csi.sock', /--csi-drivers.*"\/csi\/csi\.sock" is no driver; use NAME=SOCKET/],
+  ] as const) {
+    const { status, output } = await verify('http://127.0.0.1:1', '--csi-drivers', value);
+    assert.equal(status, 1, output);
+    assert.match(output, message);
+  }
+});
+
 test('tokens are requested from an authorization server and accepted', async t => {
   const directory = temporaryDirectory(t);
   const { publicJwk, sign } = await createSigner('id');
