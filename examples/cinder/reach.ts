@@ -129,8 +129,9 @@ function toNvme(info: ConnectionInfo, { nqn: hostNqn, uuid: hostId }: HostNames)
   if (addresses.length === 0)
     throw new Problem('FAILED_PRECONDITION', 'the volume has no portal with NVMe over TCP');
   const wwid = vol_uuid ? `uuid.${vol_uuid}` : volume_nguid && `eui.${volume_nguid.replaceAll('-', '')}`;
-  if (!wwid)
-    throw new Problem('FAILED_PRECONDITION', 'Cinder tells no UUID: set nvmeof_conn_info_version = 2');
+  const unnamed =
+    "Cinder gives no UUID of the namespace; set nvmeof_conn_info_version = 2 in the backend's section of cinder.conf (2023.1 or newer)";
+  if (!wwid) throw new Problem('FAILED_PRECONDITION', unnamed);
   return { protocol: 'nvme-tcp', addresses, subsystem: target_nqn ?? nqn, wwid, hostNqn, hostId };
 }
 

@@ -7,7 +7,13 @@ import { preconditionProblem, Problem } from '../api/problem.ts';
 import type { VendorOperations } from '../sdk/server/vendor.ts';
 import { isMissing, isOpen, type Bridge, type Driver } from './driver.ts';
 import type { NodeIdRule } from './node-ids.ts';
-import { isCreated, type AttachmentRecord, type Created, type Texts, type WithId } from './records.ts';
+import {
+  isCreated,
+  type AttachmentRecord,
+  type CreatedResource,
+  type Texts,
+  type WithId,
+} from './records.ts';
 import { isReadonly, requireReady } from './volumes.ts';
 
 type NodeBridge = Bridge & { readonly nodeIdOf: NodeIdRule };
@@ -88,7 +94,7 @@ export function createAttachments(bridge: NodeBridge) {
 
 async function publish(
   driver: Driver,
-  { made }: Created<'volume'>,
+  { made }: CreatedResource<'volume'>,
   wanted: AttachmentRecord,
 ): Promise<Texts> {
   if (!driver.can('PUBLISH_UNPUBLISH_VOLUME')) return {};
@@ -131,7 +137,11 @@ function requireCompatible(volume: WithId<'volume'>, nodeId: string, wanted: Att
   }
 }
 
-function toResource({ driver }: Bridge, volume: Created<'volume'>, nodeId: string): AttachmentResource {
+function toResource(
+  { driver }: Bridge,
+  volume: CreatedResource<'volume'>,
+  nodeId: string,
+): AttachmentResource {
   const known = volume.attachments[nodeId] as AttachmentRecord;
   const { attachmentId, sizeBytes, mayFormat, publishContext, spec, driverNodeId } = known;
   const readonly = isReadonly(spec);

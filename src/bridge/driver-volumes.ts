@@ -3,7 +3,7 @@ import type { ExistingVolume } from '../api/volume.ts';
 import type { CreateVolumeRequest } from '../csi/generated/csi/v1/CreateVolumeRequest.ts';
 import { toCsiCapability } from '../csi/request.ts';
 import { dropIfRefused, isMissing, nameFor, topologyCapability, type Bridge, type Driver } from './driver.ts';
-import type { Created, WithId } from './records.ts';
+import type { CreatedResource, WithId } from './records.ts';
 
 type Known = WithId<'volume'>;
 
@@ -11,7 +11,7 @@ type Known = WithId<'volume'>;
 export async function createDriverVolume(
   { driver, records }: Bridge,
   wanted: Known,
-): Promise<Created<'volume'>> {
+): Promise<CreatedResource<'volume'>> {
   const answer = await driver.calls.controller
     .CreateVolume(toRequest(driver, wanted), driver.timeoutMs)
     .catch(dropIfRefused(() => records.drop('volume', wanted.id)));
@@ -38,7 +38,7 @@ export async function importDriverVolume(
   { driver, records }: Bridge,
   wanted: Known,
   existing: ExistingVolume,
-): Promise<Created<'volume'>> {
+): Promise<CreatedResource<'volume'>> {
   const { handle, context } = existing;
   if (existing.driver !== driver.name)
     throw invalidProblem(`the volume is of driver "${existing.driver}", and this is driver "${driver.name}"`);

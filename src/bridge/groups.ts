@@ -3,7 +3,7 @@ import { Problem } from '../api/problem.ts';
 import type { Group } from '../api/snapshot.ts';
 import type { VendorOperations } from '../sdk/server/vendor.ts';
 import { dropIfRefused, nameFor, unlessRefused, type Bridge } from './driver.ts';
-import { isCreated, type Created, type GroupRecord, type Records, type WithId } from './records.ts';
+import { isCreated, type CreatedResource, type GroupRecord, type Records, type WithId } from './records.ts';
 import { originOf, show as showSnapshot, toMade, toTime } from './snapshots.ts';
 
 type Known = WithId<'group'>;
@@ -55,7 +55,7 @@ export function createGroups(bridge: Bridge) {
 export async function createDriverGroup(
   { driver, records }: Bridge,
   wanted: Known,
-): Promise<Created<'group'>> {
+): Promise<CreatedResource<'group'>> {
   const {
     origins,
     spec: { name, parameters = {} },

@@ -102,9 +102,9 @@ function toOffer(driver: Driver, config: BridgeConfig): Offer {
 async function finishInterrupted(bridge: Bridge, log: Log): Promise<void> {
   const { records } = bridge;
   const works = [
-    ...records.unmade('volume').map(one => () => createDriverVolume(bridge, one)),
-    ...records.unmade('snapshot').map(one => () => createDriverSnapshot(bridge, one)),
-    ...records.unmade('group').map(one => () => createDriverGroup(bridge, one)),
+    ...records.unfinished('volume').map(one => () => createDriverVolume(bridge, one)),
+    ...records.unfinished('snapshot').map(one => () => createDriverSnapshot(bridge, one)),
+    ...records.unfinished('group').map(one => () => createDriverGroup(bridge, one)),
   ];
   await forEachAtMost(maxConcurrent, works, async work => {
     await work().catch((error: unknown) =>

@@ -11,7 +11,7 @@ import type { VolumeSpec } from '../api/volume.ts';
 export type Texts = Readonly<Record<string, string>>;
 
 /** The resource that the driver made; absent until its answer is known. `handle` is the driver's id of it. */
-type Made<T> = { readonly made?: T & { readonly handle: string } };
+type CreatedPart<T> = { readonly made?: T & { readonly handle: string } };
 
 export type NodeRecord = { readonly spec: NodeSpec };
 
@@ -37,7 +37,11 @@ export type VolumeRecord = {
   readonly source?: VolumeContentSource;
   /** The size that the driver is asked for, within all bounds; 0 lets the driver choose. */
   readonly wantedBytes: number;
-} & Made<{ readonly sizeBytes: number; readonly context: Texts; readonly topology?: readonly Segments[] }>;
+} & CreatedPart<{
+  readonly sizeBytes: number;
+  readonly context: Texts;
+  readonly topology?: readonly Segments[];
+}>;
 
 /** `isReady` of a snapshot: volumes can be made from it. */
 type SnapshotFacts = { readonly sizeBytes: number; readonly createdAt: string; readonly isReady: boolean };
@@ -49,10 +53,10 @@ export type SnapshotRecord = {
   readonly spec: SnapshotSpec;
   readonly origin: Origin;
   readonly groupId?: string;
-} & Made<SnapshotFacts>;
+} & CreatedPart<SnapshotFacts>;
 
 /** The snapshots of a group are records of their own, by the ids in `snapshotIds`. */
-export type GroupRecord = { readonly spec: GroupSpec; readonly origins: readonly Origin[] } & Made<{
+export type GroupRecord = { readonly spec: GroupSpec; readonly origins: readonly Origin[] } & CreatedPart<{
   readonly snapshotIds: readonly string[];
   readonly createdAt: string;
   readonly isReady: boolean;
@@ -67,11 +71,13 @@ type Kinds = {
 export type Kind = keyof Kinds;
 export type WithId<K extends Kind> = Kinds[K] & { readonly id: string };
 
-type MadeKind = 'volume' | 'snapshot' | 'group';
+type CreatedKind = 'volume' | 'snapshot' | 'group';
 /** A resource that the driver has made. */
-export type Created<K extends MadeKind> = WithId<K> & { readonly made: NonNullable<Kinds[K]['made']> };
+export type CreatedResource<K extends CreatedKind> = WithId<K> & {
+  readonly made: NonNullable<Kinds[K]['made']>;
+};
 
-export function isCreated<K extends MadeKind>(resource: WithId<K>): resource is Created<K> {
+export function isCreated<K extends CreatedKind>(resource: WithId<K>): resource is CreatedResource<K> {
   return resource.made !== undefined;
 }
 
@@ -99,7 +105,7 @@ export function openRecords(directory: string, driver: string) {
   const selectSnapshots = db.prepare(
     `select id, value from records where kind = 'snapshot' and value ->> '$.spec.volumeId' = ? order by id`,
   );
-  const selectUnmade = db.prepare(
+  const selectUnfinished = db.prepare(
     `select id, value from records where kind = ? and value ->> '$.made' is null`,
   );
   const selectHeld = db.prepare(
@@ -126,8 +132,8 @@ export function openRecords(directory: string, driver: string) {
       return selectPage.all(kind, after, limit).map(({ id, value }) => parse<K>(String(id), value));
     },
     /** Lists the records of a kind that the driver has not made yet, as after a crash. */
-    unmade: <K extends MadeKind>(kind: K): readonly WithId<K>[] =>
-      selectUnmade.all(kind).map(({ id, value }) => parse<K>(String(id), value)),
+    unfinished: <K extends CreatedKind>(kind: K): readonly WithId<K>[] =>
+      selectUnfinished.all(kind).map(({ id, value }) => parse<K>(String(id), value)),
     snapshotsOf: (volumeId: string): readonly WithId<'snapshot'>[] =>
       selectSnapshots.all(volumeId).map(({ id, value }) => parse<'snapshot'>(String(id), value)),
     /** Finds a volume that is attached to a node. */

@@ -7,7 +7,7 @@ import { toPage, type VendorOperations } from '../sdk/server/vendor.ts';
 import { dropIfRefused, nameFor, unlessRefused, type Bridge } from './driver.ts';
 import {
   isCreated,
-  type Created,
+  type CreatedResource,
   type Origin,
   type Records,
   type SnapshotRecord,
@@ -71,7 +71,7 @@ export function createSnapshots(bridge: Bridge) {
 export async function createDriverSnapshot(
   { driver, records }: Bridge,
   wanted: Known,
-): Promise<Created<'snapshot'>> {
+): Promise<CreatedResource<'snapshot'>> {
   const { origin, spec } = wanted;
   const request = {
     source_volume_id: origin.handle,

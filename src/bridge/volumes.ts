@@ -12,7 +12,7 @@ import {
 import type { VolumeContentSource } from '../csi/generated/csi/v1/VolumeContentSource.ts';
 import { unlessRefused, type Bridge } from './driver.ts';
 import { createDriverVolume, importDriverVolume } from './driver-volumes.ts';
-import { isCreated, type Created, type Records, type VolumeRecord, type WithId } from './records.ts';
+import { isCreated, type CreatedResource, type Records, type VolumeRecord, type WithId } from './records.ts';
 
 type Known = WithId<'volume'>;
 
@@ -69,7 +69,7 @@ export function createVolumes(bridge: SizedBridge) {
 }
 
 /** Finds a volume that the driver has made. NOT_FOUND if there is none, ABORTED while it is being created. */
-export function requireReady(records: Records, volumeId: string): Created<'volume'> {
+export function requireReady(records: Records, volumeId: string): CreatedResource<'volume'> {
   const found = requireKnown(records, volumeId);
   if (isCreated(found)) return found;
   throw new Problem('ABORTED', `volume "${volumeId}" is being created; try again later`);
