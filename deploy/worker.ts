@@ -29,10 +29,13 @@ export async function bundleWorker(path: string): Promise<number> {
   return Object.values(metafile.outputs)[0]?.bytes ?? 0;
 }
 
-/** Leaves out pg's search for a password in a file, which a Worker has not, YAML's writing and its types of version 1.1, and our package except its version. */
+/** Leaves out pg's search for a password in a file, which a Worker has not, its binary format, and its binding to a certificate, YAML's writing and its types of version 1.1, and our package except its version. */
 function replaceUnused({ onLoad }: PluginBuild): void {
   const contents = {
     noPassword: 'module.exports = (_, done) => done();',
+    noBinary: 'exports.init = () => {};',
+    noBinding:
+      "exports.signatureAlgorithmHashFromCertificate = () => { throw new Error('this bundle binds to no certificate'); };",
     noWriting:
       "const refuse = () => { throw new Error('this bundle writes no YAML'); }; export { refuse as createStringifyContext, refuse as stringify, refuse as stringifyString, refuse as stringifyCollection, refuse as stringifyPair, refuse as stringifyDocument };",
     noOldTypes:
@@ -40,6 +43,8 @@ function replaceUnused({ onLoad }: PluginBuild): void {
     version: `export const version = ${JSON.stringify(version)};`,
   };
   onLoad({ filter: /\/pgpass\/lib\/index\.js$/ }, () => ({ contents: contents.noPassword }));
+  onLoad({ filter: /\/pg\/lib\/crypto\/cert-signatures\.js$/ }, () => ({ contents: contents.noBinding }));
+  onLoad({ filter: /\/pg-types\/lib\/binaryParsers\.js$/ }, () => ({ contents: contents.noBinary }));
   onLoad({ filter: /\/yaml\/.*\/stringify(String|Collection|Pair|Document)?\.js$/ }, () => ({
     contents: contents.noWriting,
   }));

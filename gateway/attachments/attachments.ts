@@ -45,7 +45,7 @@ import {
 import { seal } from './sealing.ts';
 import { signed } from './signing.ts';
 import { createStorageSide } from './storage-side.ts';
-import { chooseTurn, noTurn } from './trim-turns.ts';
+import { chooseTurn, lacksTurn, noTurn } from './trim-turns.ts';
 
 type AttachmentKey = {
   readonly cluster: Cluster;
@@ -61,6 +61,10 @@ type AttachIntent = ReportedNode & {
   /** An earlier call recorded this attachment. Only without one does a final failure remove the record. */
   readonly isRetry: boolean;
 };
+
+const noFreeTurn = (pool: string): string =>
+  `a volume is not trimmed, because all turns of pool "${pool}" are taken; detach a trimmed volume of the pool, then attach this one again, or give it the mount option discard`;
+
 type AttachResult = { readonly attachment: AttachmentResource; readonly created: boolean };
 /**
  * The attachment to detach; a newer one of the same node stays. `unfinished`: a complete one stays, too. `unused`:
@@ -112,7 +116,7 @@ export function createAttachments({ engine, pools, operations, signDetached, log
     const attachmentId = newAttachmentId(time.seenMs);
     const attachment = isInProgress
       ? before
-      : { ...request, ...(await chooseTurn(sql, { volume, before, log }, request)), attachmentId };
+      : { ...request, ...(await chooseTurn(sql, { volume, before }, request)), attachmentId };
     if (!isInProgress) await noteAttachmentTime(sql, time);
     await (before ? attachmentTable.replace(sql, attachment) : addAttachment(sql, attachment));
     const replaying = replayRight(request, { grant, others });
@@ -169,7 +173,10 @@ export function createAttachments({ engine, pools, operations, signDetached, log
     return (await attachmentTable.find(engine.reader, key)) === undefined;
   }
 
-  const attachSealed = async ({ volume, attachment, node, mayReplay }: AttachIntent): Promise<Reach> => {
+  const attachSealed = async (intent: AttachIntent): Promise<Reach> => {
+    const { volume, attachment, node, mayReplay } = intent;
+    const { id: volumeId, pool } = volume;
+    if (!intent.isRetry && lacksTurn(volume, attachment)) log.warn(noFreeTurn(pool), { volumeId });
     const access = toAccess(attachment, { volume, node, mayReplay });
     const reach = await attachIn(volume, access);
     const encryption = encryptionOf(volume.spec.parameters);
@@ -196,7 +203,8 @@ export function createAttachments({ engine, pools, operations, signDetached, log
       async succeed(sql, { intent: { volume, attachment }, effect: reach }) {
         const usedRaw = isUsedRaw(volume, attachment);
         if (usedRaw !== volume.usedRaw) await volumeTable.update(sql, volume, { usedRaw });
-        const attached = { state: 'attached', reach, sizeBytes: volume.sizeBytes } as const;
+        const ofReach = { reach, sizeBytes: volume.sizeBytes, ...(reach.protocol === 'csi' && noTurn) };
+        const attached = { state: 'attached', ...ofReach } as const;
         await attachmentTable.update(sql, attachment, attached);
         return { attachment: toResource({ ...attachment, ...attached }, volume), created: true };
       },

@@ -1,6 +1,5 @@
 import { formatOptionsOf, trimOf } from '../../src/api/filesystems.ts';
 import { turnRanges } from '../../src/api/attachments/trim-turns.ts';
-import type { Log } from '../../src/lib/log.ts';
 import type { Sql } from '../store.ts';
 import { type AttachmentRecord, findFreeTurn } from '../tables/attachments.ts';
 import type { VolumeRecord } from '../tables/volumes.ts';
@@ -14,28 +13,41 @@ type TurnChoice = {
   readonly volume: VolumeRecord;
   /** An attachment that is being detached. The next one gets its turn. */
   readonly before: AttachmentRecord | undefined;
-  readonly log: Log;
 };
 
+type TrimmedAttachment = Pick<AttachmentRecord, 'capability' | 'readonly'>;
+
 /**
- * Chooses the smallest free turn of the pool for an attachment that its node trims, and logs a warning if all are taken. Locks
- * the turns of the pool, after all other locks of the transaction. Never trimmed are volumes that are raw, read-only, or
- * mounted on several nodes.
+ * Chooses the smallest free turn of the pool for an attachment that its node trims. Locks the turns of the pool, after all other
+ * locks of the transaction.
  */
 export async function chooseTurn(
   sql: Sql,
-  { volume: { id: volumeId, pool: trimPool, spec }, before, log }: TurnChoice,
-  { capability: { accessType, accessMode }, readonly }: Pick<AttachmentRecord, 'capability' | 'readonly'>,
+  { volume, before }: TurnChoice,
+  attachment: TrimmedAttachment,
 ): Promise<TrimTurn> {
-  const trimming = trimOf(formatOptionsOf(spec.parameters ?? {}));
-  const isRaw = accessType === 'block';
-  if (trimming === 'off' || isRaw || readonly || accessMode.startsWith('MULTI_NODE_')) return noTurn;
+  const trimming = trimmingOf(volume, attachment);
+  if (trimming === 'off') return noTurn;
+  const { pool: trimPool } = volume;
   if (before?.trimTurn !== undefined) return { trimPool, trimTurn: before.trimTurn };
   await sql.lock('turns', trimPool);
   for (const range of turnRanges(trimming)) {
     const trimTurn = await findFreeTurn(sql, trimPool, range);
     if (trimTurn !== undefined) return { trimPool, trimTurn };
   }
-  log.warn('a volume is not trimmed, because all turns of its pool are taken', { volumeId });
   return noTurn;
+}
+
+/** Returns true for an attachment that its node would trim if not all turns of the pool were taken. */
+export function lacksTurn(volume: VolumeRecord, attachment: AttachmentRecord): boolean {
+  return attachment.trimTurn === undefined && trimmingOf(volume, attachment) !== 'off';
+}
+
+/** Returns how often the node trims the volume: never one that is raw, read-only, or mounted on several nodes. */
+function trimmingOf(
+  { spec }: VolumeRecord,
+  { capability: { accessType, accessMode }, readonly }: TrimmedAttachment,
+): ReturnType<typeof trimOf> {
+  const isExempt = accessType === 'block' || readonly || accessMode.startsWith('MULTI_NODE_');
+  return isExempt ? 'off' : trimOf(formatOptionsOf(spec.parameters ?? {}));
 }

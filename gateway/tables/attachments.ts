@@ -177,15 +177,23 @@ export async function findFreeTurn(
   pool: string,
   [first, end]: readonly [first: number, end: number],
 ): Promise<number | undefined> {
-  const taken = await sql.all(
-    'select trim_turn from attachments where trim_pool = ? and trim_turn >= ? and trim_turn < ? order by trim_turn',
+  const [row] = await sql.all(
+    `select min(turn) as turn from (
+       select cast(? as bigint) as turn
+       union all select trim_turn + 1 from attachments where trim_pool = ? and trim_turn >= ? and trim_turn < ?
+     ) as candidates
+     where turn < ? and not exists (
+       select 1 from attachments as taken where taken.trim_pool = ? and taken.trim_turn = candidates.turn
+     )`,
+    first,
     pool,
     first,
     end,
+    end,
+    pool,
   );
-  const gap = taken.findIndex((row, index) => Number(row.trim_turn) !== first + index);
-  const turn = first + (gap < 0 ? taken.length : gap);
-  return turn < end ? turn : undefined;
+  const turn = row?.turn ?? undefined;
+  return turn === undefined ? undefined : Number(turn);
 }
 
 /** Adds an attachment that is not recorded yet, and counts it. */

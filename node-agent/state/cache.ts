@@ -22,8 +22,11 @@ type GrowthFault = {
   readonly retryAtMs: number;
 };
 
-/** The end of a volume's last window of trimming, in milliseconds since the epoch, and the offset where the next trim begins. */
-type Trim = { readonly endMs: number; readonly offset: number };
+/**
+ * The end of a volume's last window of trimming, in milliseconds since the epoch, and the offset where the next trim begins.
+ * `killedAt`: the offset whose trim was killed at the end of that window.
+ */
+export type Trim = { readonly endMs: number; readonly offset: number; readonly killedAt?: number };
 
 /** Maximum entries for volumes that have left the node; the oldest entry goes first. */
 const capacity = 1_024;

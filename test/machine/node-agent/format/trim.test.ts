@@ -13,14 +13,14 @@ const dataBytes = 64 * MiB;
 /** The end of a window that has just begun. */
 const windowEnd = (): number => Date.now() + 120_000;
 
-/** Opens a volume from which a pod has deleted 64 MiB. */
+/** Opens a volume from which a pod has deleted 64 MiB. `instead` returns a command to run in place of `fstrim`. */
 async function openEmptied(
   t: TestContext,
   fsType: FilesystemName,
   {
-    isSlow = () => false,
+    instead = () => undefined,
     sizeBytes = 512 * MiB,
-  }: { readonly isSlow?: () => boolean; readonly sizeBytes?: number } = {},
+  }: { readonly instead?: () => readonly string[] | undefined; readonly sizeBytes?: number } = {},
 ) {
   const bench = openRealBench(t);
   const lines: string[] = [];
@@ -34,7 +34,8 @@ async function openEmptied(
   const run: typeof bench.host.run = (command, args, options) => {
     if (command !== 'timeout') return bench.host.run(command, args, options);
     commands.push(args.slice(4));
-    return bench.host.run(command, isSlow() ? [...args.slice(0, 2), '0.5', 'sleep', '600'] : args, options);
+    const other = instead();
+    return bench.host.run(command, other ? [...args.slice(0, 2), '0.5', ...other] : args, options);
   };
   const agent = { ...quiet, log, host: { ...quiet.host, run } };
   await putUp(agent, request);
@@ -133,20 +134,22 @@ test(
 /** The time between the kill of a trim and the end of its window, in milliseconds. */
 const marginMs = 20_000;
 
-test(
-  'a trim is stopped before its window ends, and the next window continues at the same piece',
-  real('mkfs.ext4', 'fstrim', 'timeout'),
-  async t => {
-    // The command of the second piece runs for too long.
-    const slow = 2;
+const tools = real('mkfs.ext4', 'fstrim', 'timeout');
+const tooSlow = ['sleep', '600'];
+const stopped = 'the trim of a volume continues in its next window';
+
+for (const [how, slow] of Object.entries({
+  'was killed': tooSlow,
+  'ended as its time was over': ['sh', '-c', 'exit 124'],
+}))
+  test(`after a trim that ${how} the next window continues at the same piece`, tools, async t => {
     const { agent, request, record, lines, commands, allocatedBytes, lock } = await openEmptied(t, 'ext4', {
-      isSlow: () => commands.length === slow,
+      instead: () => (commands.length === 2 ? slow : undefined),
       sizeBytes: 10 * GiB,
     });
     const before = allocatedBytes();
     await trim(agent, lock, { record, endMs: windowEnd() });
     assert.equal(agent.watch.running(record.volumeId), undefined);
-    const stopped = 'the trim of a volume continues at its next turn';
     assert.deepEqual(lines, [stopped]);
     await trim(agent, lock, { record, endMs: windowEnd() });
     assert.deepEqual(lines, [stopped, 'trimmed a volume']);
@@ -156,8 +159,45 @@ test(
     );
     assert.ok(before - allocatedBytes() >= dataBytes);
     await takeDown(agent, request);
-  },
-);
+  });
+
+test('a piece that fails is left out, and the next window goes on after it', tools, async t => {
+  const { agent, request, record, lines, commands, lock } = await openEmptied(t, 'ext4', {
+    instead: () => ([2, 3].includes(commands.length) ? ['false'] : undefined),
+    sizeBytes: 20 * GiB,
+  });
+  for (let window = 0; window < 3; window++) await trim(agent, lock, { record, endMs: windowEnd() });
+  assert.deepEqual(
+    commands.map(args => Number(args[2]) / GiB),
+    [0, 8, 16, 0, 8, 16],
+  );
+  const failed = 'a piece of a volume was not trimmed; its next window comes in a day or a week';
+  assert.deepEqual(lines, [failed, failed, 'trimmed a volume']);
+  await takeDown(agent, request);
+});
+
+test('a piece that is killed in two windows one after the other gets a warning', tools, async t => {
+  const slow = [true, true, false, true];
+  const { agent, request, record, lines, lock } = await openEmptied(t, 'ext4', {
+    instead: () => (slow.shift() ? tooSlow : undefined),
+  });
+  for (let window = 0; window < 4; window++) await trim(agent, lock, { record, endMs: windowEnd() });
+  const warning =
+    'discards of a volume take longer than a window, so no trim reaches its end; use the mount option discard instead of fs.trim';
+  assert.deepEqual(lines, [stopped, warning, 'trimmed a volume', stopped]);
+  await takeDown(agent, request);
+});
+
+test('no piece begins after the stop of the agent', tools, async t => {
+  const stop = new AbortController();
+  const { agent, request, record, commands, lock } = await openEmptied(t, 'ext4', {
+    instead: () => void stop.abort(),
+    sizeBytes: 10 * GiB,
+  });
+  await trim(agent, lock, { record, endMs: windowEnd(), signal: stop.signal });
+  assert.equal(commands.length, 1);
+  await takeDown(agent, request);
+});
 
 test(
   'no trim begins at the end of a window, nor for a volume that was attached again',

@@ -26,7 +26,7 @@ function callsTo(gateway: ClusterCalls) {
 }
 
 const warning = (name: string): string =>
-  `warn a volume is not trimmed, because all turns of its pool are taken {"volumeId":"a.${name}"}`;
+  `warn a volume is not trimmed, because all turns of pool "main" are taken; detach a trimmed volume of the pool, then attach this one again, or give it the mount option discard {"volumeId":"a.${name}"}`;
 
 test('each trimmed volume of a pool gets the smallest free turn, and keeps it until it is detached', async t => {
   const { createAll, turn, detach } = await open(t);
@@ -51,6 +51,22 @@ test('a volume that its node does not trim has no turn', async t => {
   }
   assert.equal(await turn('daily-1'), 0);
   assert.deepEqual(logLines, []);
+});
+
+test('a volume that another CSI driver mounts keeps no turn', async t => {
+  const memory = await openMemory();
+  const reach = { protocol: 'csi', driver: 'other', handle: 'vol-1', driverNodeId: 'vm-7' } as const;
+  const backend = {
+    ...memory,
+    attachmentBounds: { protocols: ['csi'], drivers: ['other'] } as const,
+    attach: async () => reach,
+  };
+  const gateway = await openGateway(t, { backend: createFaultyBackend(backend) });
+  const { createAll, turn } = callsTo(gateway);
+  await createAll('daily-1');
+  assert.equal(await turn('daily-1'), undefined);
+  const [row] = await attachmentTable.select(gateway.engine.reader, {});
+  assert.deepEqual([row?.state, row?.trimPool, row?.trimTurn], ['attached', undefined, undefined]);
 });
 
 test('each pool has turns of its own', async t => {
