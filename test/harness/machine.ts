@@ -176,7 +176,10 @@ function listLoopDevices(): readonly LoopDevice[] {
   });
 }
 
-function identityOf(path: string): string {
-  const { dev, ino } = statSync(path);
+/** Undefined if the file was removed meanwhile. */
+function identityOf(path: string): string | undefined {
+  const found = statSync(path, { throwIfNoEntry: false });
+  if (!found) return undefined;
+  const { dev, ino } = found;
   return `${(dev >> 8) & 0xfff}:${dev & 0xff} ${ino}`;
 }

@@ -77,7 +77,7 @@ test(
       return { expected: results.find(({ id }) => id === 'FL-9.1-2')?.failure?.expected ?? '', left };
     };
     const missing = join(dir, 'missing.sock');
-    for (const [given, words, types] of [
+    const faulty = [
       [{ other: missing }, /driver "csi\.fairlead\.dev" is among --csi-drivers, not only other/],
       [
         { [name]: missing },
@@ -89,7 +89,8 @@ test(
         'mount',
       ],
       [{ [name]: socketPath }, /leaves a block device at ".*", not another file/],
-    ] as const) {
+    ] as const;
+    for (const [given, words, types] of sample('wrong drivers', faulty, 1)) {
       const { expected, left } = await faultOf(given, types);
       assert.match(expected, words);
       assert.deepEqual(left, []);
