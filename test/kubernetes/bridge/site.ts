@@ -53,8 +53,9 @@ export async function installWithBridge(site: Site): Promise<BridgeInstallation>
     const plan = releaseFor(name);
     const values = { ...plan.values, storageClasses };
     const served = await prepareCluster(started, { ...plan, values }, { gateway, image });
-    await served.release.install(`node.csiDrivers[0]=${driverName}=${pluginSocket}`);
+    await served.release.install();
     await deployNodePlugins(served);
+    await served.release.install(`node.csiDrivers[0]=${driverName}=${pluginSocket}`);
     return served;
   };
   const served = await Promise.all([serve('east', east), serve('west', west)]);
