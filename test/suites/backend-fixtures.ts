@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { closeSync, constants, openSync, readSync, writeSync } from 'node:fs';
+import { closeSync, fsyncSync, constants, openSync, readSync, writeSync } from 'node:fs';
 import { test, type TestContext } from 'node:test';
 import {
   memberIdOf,
@@ -28,6 +28,8 @@ export function contentOf(pathOf: (volumeId: string) => string): Content {
     write(volumeId, offset, bytes) {
       const file = openSync(pathOf(volumeId), constants.O_RDWR | constants.O_CREAT);
       writeSync(file, bytes, 0, bytes.length, offset);
+      // Closing writes nothing to a device that an export has open, too.
+      fsyncSync(file);
       closeSync(file);
     },
     read(volumeId, offset, length) {

@@ -2,6 +2,7 @@ import { realpath } from 'node:fs/promises';
 import { Problem, unavailableProblem } from '../../../src/api/problem.ts';
 import { poll } from '../../../src/lib/concurrency.ts';
 import { failureText } from '../../../src/lib/exec.ts';
+import type { VolumeRef } from '../../backend.ts';
 import { createFinder, type Finder, type Noun, type PoolEntry } from '../../local/devices/finder.ts';
 import { commandProblem, ignore, shareRuns } from '../../local/files.ts';
 import { createKnownDisks } from '../../local/kernel/known-disks.ts';
@@ -61,6 +62,15 @@ export function openPool(dataset: string, commands: Commands) {
     dataset,
     report,
     reportOf,
+    /** Reports a volume, or that it is missing. A report of all volumes takes long in a large pool. */
+    async reportOn({ id }: VolumeRef): Promise<PoolReport> {
+      const path = pathOf(nameOf('volume', id));
+      const result = await commands.report([path]);
+      // For every fault the status is 1, so only the text tells that the volume is missing.
+      const isMissing =
+        result.status === 1 && result.stderr.trim() === `cannot open '${path}': dataset does not exist`;
+      return readReport(dataset, parseRows(dataset, isMissing ? { ...result, status: 0 } : result));
+    },
     status: commands.status,
     known: createKnownDisks(),
     pathOf,

@@ -24,9 +24,10 @@ export function createVolumes(pool: ZfsPool, deletion: Deletion, parts: ExportPa
     {
       noun: 'zvol',
       known: pool.known,
-      report: pool.report,
+      report: volume => (volume ? pool.reportOn(volume) : pool.report()),
       // Udev activates every zvol.
-      activate: () => pool.report(),
+      activate: ([volume, ...others]) =>
+        volume && others.length === 0 ? pool.reportOn(volume) : pool.report(),
       pathOf: id => deviceOf(pool.pathOf(nameOf('volume', id))),
       create: (report, volume) => createNew(pool, report, { volume, deletion }),
       extend: (volume, requiredBytes) => extend(pool, volume, requiredBytes),

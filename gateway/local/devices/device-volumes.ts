@@ -12,13 +12,19 @@ export type VolumeDriver<Entry extends PoolEntry, Report extends Finder<Entry>> 
   /** A volume of the pool in messages, such as `zvol`. */
   readonly noun: string;
   readonly known: ReturnType<typeof createKnownDisks>;
-  /** Reports the state of the pool at one moment. */
-  report(): Promise<Report>;
-  /** Makes the devices of volumes usable, and reports the state of the pool then. Missing volumes are left out. */
+  /** Reports the state of the pool at one moment. With `volume`, the report may have only this volume. */
+  report(volume?: VolumeRef): Promise<Report>;
+  /**
+   * Makes the devices of volumes usable, and reports the state of the pool then. The report may have only these volumes;
+   * missing ones are left out.
+   */
   activate(volumes: readonly VolumeRef[]): Promise<Report>;
   /** The path of the volume's device, which may be missing. */
   pathOf(id: string): string;
-  /** Creates a volume in one step. A copy may still be as small as its source. */
+  /**
+   * Creates a volume in one step. A copy may still be as small as its source. For a volume with a source, the report has
+   * the whole pool.
+   */
   create(report: Report, volume: NewVolume): Promise<void>;
   /** Extends a volume that is smaller. Returns its size. */
   extend(volume: Entry, requiredBytes: number): Promise<number>;
@@ -69,8 +75,8 @@ export function createDeviceVolumes<Entry extends PoolEntry, Report extends Find
 
   return {
     async create(volume) {
-      const { id, nonce, limitBytes, requiredBytes } = volume;
-      const report = await driver.report();
+      const { id, nonce, limitBytes, requiredBytes, source } = volume;
+      const report = await driver.report(source ? undefined : volume);
       if (!report.findMade('volume', { id, nonce })) await driver.create(report, volume);
       const made = (await driver.activate([volume])).requireEntry('volume', volume);
       if (limitBytes > 0 && made.sizeBytes > limitBytes)
@@ -98,7 +104,7 @@ export function createDeviceVolumes<Entry extends PoolEntry, Report extends Find
     detach: (volume, nodeId, cluster) => exported.withdraw(refOf(volume), nodeId, cluster),
 
     async volumeHealth(volume) {
-      const report = await driver.report();
+      const report = await driver.report(volume);
       const foundBytes = report.find('volume', volume)?.sizeBytes;
       return [
         ...volumeFaults({ ...volume, foundBytes, noun: driver.noun }),

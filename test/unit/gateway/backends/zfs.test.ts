@@ -16,8 +16,9 @@ const exported = { protocol: 'nvme-tcp', addresses: ['192.0.2.1:4420'] };
 const succeeded: ExecResult = { status: 0, stdout: '', stderr: '', timedOut: false };
 const failed: ExecResult = { ...succeeded, status: 1, stderr: 'cannot\n' };
 
-/** The state of a pool; `change` answers every change. */
+/** The state of a pool; `change` answers every change, and `report` the reports of single volumes. */
 type Pool = {
+  readonly report?: ExecResult;
   readonly available?: number;
   readonly health?: string;
   readonly usedPercent?: number;
@@ -59,7 +60,7 @@ function openAt(state: Pool) {
   const { health = 'ONLINE', usedPercent = 10, change = failed } = state;
   const lines: string[] = [];
   const pool = openPool(dataset, {
-    report: async () => ({ ...succeeded, stdout: reportOf(state) }),
+    report: async paths => (paths && state.report) ?? { ...succeeded, stdout: reportOf(state) },
     status: async () => ({ health, usedPercent }),
     async change(args) {
       lines.push(args.join(' '));
@@ -135,6 +136,21 @@ test('a change that fails is RESOURCE_EXHAUSTED in a full dataset, and UNAVAILAB
     [0, 'RESOURCE_EXHAUSTED'],
   ] as const)
     await assert.rejects(open({ available }).create(newVolume({ id: 'a.new' })), { code });
+});
+
+test('a volume is created when ZFS says that it is missing, and not when the report fails', async () => {
+  const stdout = reportOf({});
+  const stderr = `cannot open '${dataset}/fairlead.volume.a.new': dataset does not exist\n`;
+  for (const [report, created] of [
+    [{ ...failed, stdout, stderr }, 1],
+    [{ ...failed, stdout }, 0],
+    [{ ...failed, stderr }, 0],
+    [{ ...failed, status: undefined, timedOut: true, stdout, stderr }, 0],
+  ] as const) {
+    const { volumes, lines } = openAt({ report });
+    await assert.rejects(volumes.create(newVolume({ id: 'a.new' })), { code: 'UNAVAILABLE' });
+    assert.equal(lines.filter(line => line.startsWith('create')).length, created);
+  }
 });
 
 test('a deletion is refused for good only if ZFS itself has refused it, in a pool that works', async () => {
