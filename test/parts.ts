@@ -126,7 +126,7 @@ export const parts: Readonly<Record<string, Part>> = {
   },
   zfs: { files: ['test/vm/zfs/zfs.test.ts'], seconds: 300, proves: zfs },
   'zfs-crashes': { files: ['test/vm/zfs/crashes.test.ts'], seconds: 650, proves: zfs },
-  'zfs-many': { files: ['test/vm/zfs/many.test.ts'], seconds: 700, proves: zfs },
+  'zfs-many': { files: ['test/vm/zfs/many.test.ts'], seconds: 1_000, proves: zfs },
   'zfs-exports': { files: ['test/vm/zfs/exports.test.ts'], seconds: 650, proves: [...zfs, ...exported] },
   'zfs-shares': {
     files: ['test/vm/zfs/shares.test.ts'],
