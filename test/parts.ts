@@ -195,6 +195,7 @@ export const parts: Readonly<Record<string, Part>> = {
       'deploy/install-tools.sh',
       'deploy/set-up.sh',
       'deploy/release/',
+      'gateway/preflight.ts',
       'package-lock.json',
     ],
   },
@@ -202,7 +203,13 @@ export const parts: Readonly<Record<string, Part>> = {
   image: {
     files: ['test/install/image.test.ts'],
     seconds: 130,
-    proves: ['deploy/image/', 'docs/guides/image.md', 'package-lock.json'],
+    proves: [
+      'deploy/image/',
+      'deploy/console.ts',
+      'deploy/steps.ts',
+      'docs/guides/image.md',
+      'package-lock.json',
+    ],
   },
   packages: {
     files: [
@@ -211,7 +218,14 @@ export const parts: Readonly<Record<string, Part>> = {
       'test/install/vendor-guide.test.ts',
     ],
     seconds: 115,
-    proves: ['deploy/release/', 'src/sdk/', 'examples/', 'docs/guides/vendor.md', 'package-lock.json'],
+    proves: [
+      'deploy/release/',
+      'deploy/steps.ts',
+      'src/sdk/',
+      'examples/',
+      'docs/guides/vendor.md',
+      'package-lock.json',
+    ],
   },
   sanity: {
     files: ['test/conformance/csi-sanity.test.ts'],
