@@ -45,7 +45,7 @@ import {
 import { seal } from './sealing.ts';
 import { signed } from './signing.ts';
 import { createStorageSide } from './storage-side.ts';
-import { chooseTurn, lacksTurn, noTurn } from './trim-turns.ts';
+import { chooseTurn, noTurn, warnWithoutTurn } from './trim-turns.ts';
 
 type AttachmentKey = {
   readonly cluster: Cluster;
@@ -61,10 +61,6 @@ type AttachIntent = ReportedNode & {
   /** An earlier call recorded this attachment. Only without one does a final failure remove the record. */
   readonly isRetry: boolean;
 };
-
-const noFreeTurn = (pool: string): string =>
-  `a volume is not trimmed, because all turns of pool "${pool}" are taken; detach a trimmed volume of the pool, then attach this one again, or give it the mount option discard`;
-
 type AttachResult = { readonly attachment: AttachmentResource; readonly created: boolean };
 /**
  * The attachment to detach; a newer one of the same node stays. `unfinished`: a complete one stays, too. `unused`:
@@ -175,8 +171,7 @@ export function createAttachments({ engine, pools, operations, signDetached, log
 
   const attachSealed = async (intent: AttachIntent): Promise<Reach> => {
     const { volume, attachment, node, mayReplay } = intent;
-    const { id: volumeId, pool } = volume;
-    if (!intent.isRetry && lacksTurn(volume, attachment)) log.warn(noFreeTurn(pool), { volumeId });
+    if (!intent.isRetry) warnWithoutTurn(log, volume, attachment);
     const access = toAccess(attachment, { volume, node, mayReplay });
     const reach = await attachIn(volume, access);
     const encryption = encryptionOf(volume.spec.parameters);

@@ -1,5 +1,6 @@
 import { formatOptionsOf, trimOf } from '../../src/api/filesystems.ts';
 import { turnRanges } from '../../src/api/attachments/trim-turns.ts';
+import type { Log } from '../../src/lib/log.ts';
 import type { Sql } from '../store.ts';
 import { type AttachmentRecord, findFreeTurn } from '../tables/attachments.ts';
 import type { VolumeRecord } from '../tables/volumes.ts';
@@ -38,9 +39,14 @@ export async function chooseTurn(
   return noTurn;
 }
 
-/** Returns true for an attachment that its node would trim if not all turns of the pool were taken. */
-export function lacksTurn(volume: VolumeRecord, attachment: AttachmentRecord): boolean {
-  return attachment.trimTurn === undefined && trimmingOf(volume, attachment) !== 'off';
+/** Logs a warning for an attachment that its node would trim if not all turns of the pool were taken. */
+export function warnWithoutTurn(log: Log, volume: VolumeRecord, attachment: AttachmentRecord): void {
+  if (attachment.trimTurn !== undefined || trimmingOf(volume, attachment) === 'off') return;
+  const { id: volumeId, pool } = volume;
+  log.warn(
+    `a volume is not trimmed, because all turns of pool "${pool}" are taken; detach a trimmed volume of the pool, then attach this one again, or give it the mount option discard`,
+    { volumeId },
+  );
 }
 
 /** Returns how often the node trims the volume: never one that is raw, read-only, or mounted on several nodes. */
