@@ -3,6 +3,18 @@ import type { TestContext } from 'node:test';
 import { Problem } from '../../../src/api/problem.ts';
 import { serveCsi } from '../../harness/csi-serving.ts';
 
+/** An attachment to the driver of a node plugin. */
+export const driverAttachment = {
+  protocol: 'csi',
+  driver: 'old.example',
+  handle: 'vol-1',
+  driverNodeId: 'vm-7',
+  attachmentId: 'first',
+  sizeBytes: 2 ** 30,
+  readonly: false,
+  mayFormat: true,
+} as const;
+
 /** Serves a node plugin that leaves a file where it should publish a device. With `refuses` it undoes nothing. */
 export async function servePlugin(t: TestContext, { refuses = false } = {}) {
   const calls: string[] = [];

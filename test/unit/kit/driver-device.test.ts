@@ -4,24 +4,13 @@ import { tmpdir } from 'node:os';
 import { test } from 'node:test';
 import { openDriverDevice } from '../../../src/kit/fixtures/driver-device.ts';
 import { undoAll } from '../../../src/kit/fixtures/undo.ts';
-import { servePlugin } from '../../fakes/storages/node-plugin.ts';
-
-const attachment = {
-  protocol: 'csi',
-  driver: 'old.example',
-  handle: 'vol-1',
-  driverNodeId: 'vm-7',
-  attachmentId: 'first',
-  sizeBytes: 2 ** 30,
-  readonly: false,
-  mayFormat: true,
-} as const;
+import { driverAttachment, servePlugin } from '../../fakes/storages/node-plugin.ts';
 
 test('a file in place of a device is refused, and every call is undone even after one fails', async t => {
   const before = leftovers();
   const { socketPath, calls } = await servePlugin(t, { refuses: true });
   const undo = new AsyncDisposableStack();
-  await assert.rejects(openDriverDevice(socketPath, attachment, undo), {
+  await assert.rejects(openDriverDevice(socketPath, driverAttachment, undo), {
     message: /driver "old\.example" leaves a block device at ".*", not another file: set TMPDIR/,
     kind: 'fault',
   });

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
 import { openDriverVolumes } from '../../../../node-agent/drivers/volumes.ts';
 import { Problem } from '../../../../src/api/problem.ts';
+import { driverAttachment as attachment } from '../../../fakes/storages/node-plugin.ts';
 import { mountsBelow } from '../../../harness/machine.ts';
 import { openRealBench, real, startAgent } from '../../../harness/node.ts';
 import { serveCsi } from '../../../harness/csi-serving.ts';
@@ -54,16 +55,6 @@ async function open(t: TestContext, plugin: Plugin = {}) {
   const reopen = () => openDriverVolumes({ ...agent, trust }, state);
   const stagingPath = `${bench.directory}/stage/v`;
   mkdirSync(stagingPath);
-  const attachment = {
-    protocol: 'csi',
-    driver: 'old.example',
-    handle: 'vol-1',
-    driverNodeId: 'vm-7',
-    attachmentId: 'first',
-    sizeBytes: 2 ** 30,
-    readonly: false,
-    mayFormat: true,
-  } as const;
   const capability = { accessType: 'mount', accessMode: 'SINGLE_NODE_WRITER' } as const;
   const staged = { volumeId: 'a.v', stagingPath, attachment, capability };
   const targetPath = join(bench.directory, 'pods/v');

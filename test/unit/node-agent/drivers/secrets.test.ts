@@ -4,6 +4,7 @@ import { openDriverVolumes } from '../../../../node-agent/drivers/volumes.ts';
 import { createNode } from '../../../../node-agent/node.ts';
 import { openNodeKey } from '../../../../node-agent/state/node-key.ts';
 import { toNodeId } from '../../../../src/api/ids.ts';
+import { driverAttachment as attachment } from '../../../fakes/storages/node-plugin.ts';
 import { serveCsi } from '../../../harness/csi-serving.ts';
 import { openFakeBench, startAgent } from '../../../harness/node.ts';
 import { openSigningGateway } from '../signing-gateway.ts';
@@ -11,16 +12,6 @@ import { openSigningGateway } from '../signing-gateway.ts';
 const volumeId = 'a.v';
 const stagingPath = '/bench/stage/v';
 const secrets = { 'stage-secret/password': 'canary-stage', 'expand-secret/password': 'canary-expand' };
-const attachment = {
-  protocol: 'csi',
-  driver: 'old.example',
-  handle: 'vol-1',
-  driverNodeId: 'vm-7',
-  attachmentId: 'first',
-  sizeBytes: 2 ** 30,
-  readonly: false,
-  mayFormat: true,
-} as const;
 const capability = {
   access_type: 'mount',
   mount: { fs_type: 'ext4', mount_flags: [], volume_mount_group: '' },
