@@ -9,7 +9,13 @@ import { fitDisk, allowWrites, onlyDisk, readDisk } from '../host/disk.ts';
 import type { Host } from '../host.ts';
 import { filterAsync, namesWithFile, readBacking, readLine } from '../host/sysfs.ts';
 import { detach, runDetach } from './loop/devices.ts';
-import { readProof, setProof, withoutProvedOthers } from './loop/proofs.ts';
+import {
+  readProof,
+  readSequenceNumber,
+  readSequenceNumbers,
+  setProof,
+  withoutProvedOthers,
+} from './loop/proofs.ts';
 import { hasNoBlocks } from './loop/unwritten.ts';
 import { maxOf } from '../../src/lib/numbers.ts';
 
@@ -44,11 +50,12 @@ export const loop: DeviceConnector<'loop'> = {
 
 async function connect(attachment: LoopAttachment, host: Host): Promise<Device> {
   const { path } = attachment;
-  const before = await namesWithFile(host);
-  const areOthers = before.length > 0;
+  const before = await readSequenceNumbers(await namesWithFile(host), host);
+  const areOthers = before.size > 0;
   const name = await attach(attachment, areOthers, host);
-  // If a symbolic link led to another volume's file, the file may have had that volume's device before.
-  const isNew = !before.includes(name);
+  // If a symbolic link led to another volume's file, the file may have had that volume's device before. A device with the
+  // name of an earlier one, which lost its file during the call, is new.
+  const isNew = before.get(name) !== (await readSequenceNumber(name, host));
   await requireNoLink(path, { name, isNew }, host);
   // A device that was made read-only stays read-only with its next file.
   if (isNew && !attachment.readonly) await allowWrites(name, host);
@@ -124,15 +131,14 @@ async function disconnect({ path }: LoopAttachment, host: Host): Promise<void> {
  * A device that lost its last user during the call may have another volume's file by then; it is left alone.
  */
 async function cutOff({ path }: LoopAttachment, host: Host): Promise<void> {
-  const readUse = async (name: string) => (await readLine(`/sys/block/${name}/diskseq`, host)) ?? '';
   const all = await namesWithFile(host);
-  const uses = new Map(await Promise.all(all.map(async name => [name, await readUse(name)] as const)));
+  const sequenceNumbers = await readSequenceNumbers(all, host);
   for (const name of await findAll(path, host, all)) {
-    const use = uses.get(name) ?? '';
-    const args = ['--disable-warning=ExperimentalWarning', cutOffProgram, `/dev/${name}`, use];
+    const sequenceNumber = sequenceNumbers.get(name) ?? '';
+    const args = ['--disable-warning=ExperimentalWarning', cutOffProgram, `/dev/${name}`, sequenceNumber];
     await runWell(host, { command: process.execPath, args }).catch(async (error: unknown) => {
       const isThere = (await readBacking(`/sys/block/${name}`, host)) !== undefined;
-      if (isThere && (await readUse(name)) === use) throw error;
+      if (isThere && (await readSequenceNumber(name, host)) === sequenceNumber) throw error;
     });
   }
 }

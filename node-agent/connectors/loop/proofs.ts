@@ -31,21 +31,29 @@ export async function readProof(device: string, host: Host) {
   return { diskseq, path: proof?.backing === backing ? proof.path : undefined };
 }
 
-/**
- * Leaves out the devices that were proved to have the file of another path, wherever that file is by now. A node may have
- * hundreds of devices, so one number of each is read, and one after the other takes the least time.
- */
+/** Leaves out the devices that were proved to have the file of another path, wherever that file is by now. */
 export async function withoutProvedOthers(
   names: readonly string[],
   path: string,
   host: Host,
 ): Promise<readonly string[]> {
-  const left: string[] = [];
-  for (const name of names) {
-    const proof = proofs.get(Number(await host.readText(`/sys/block/${name}/diskseq`)));
-    if (proof === undefined || proof.path === path) left.push(name);
-  }
-  return left;
+  const sequenceNumbers = await readSequenceNumbers(names, host);
+  return names.filter(name => {
+    const proof = proofs.get(Number(sequenceNumbers.get(name)));
+    return proof === undefined || proof.path === path;
+  });
+}
+
+/** Reads the sequence numbers of devices by their names. A node may have hundreds, and one after the other takes the least time. */
+export async function readSequenceNumbers(names: readonly string[], host: Host) {
+  const read = new Map<string, string>();
+  for (const name of names) read.set(name, await readSequenceNumber(name, host));
+  return read;
+}
+
+/** Reads a device's sequence number, which is new for each file of the device; empty before Linux 5.15. */
+export async function readSequenceNumber(name: string, host: Host): Promise<string> {
+  return (await readLine(`/sys/block/${name}/diskseq`, host)) ?? '';
 }
 
 /** Reads a device's sequence number; NaN before Linux 5.15. */

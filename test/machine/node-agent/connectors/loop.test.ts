@@ -4,6 +4,7 @@ import { basename } from 'node:path';
 import { test } from 'node:test';
 import type { AttachmentOf } from '../../../../src/api/attachment.ts';
 import { loop } from '../../../../node-agent/connectors/loop.ts';
+import type { Host } from '../../../../node-agent/host.ts';
 import { stage, unstage } from '../../../../node-agent/volumes/stage.ts';
 import { poll } from '../../../../src/lib/concurrency.ts';
 import { testConnector } from '../../../suites/connector.ts';
@@ -105,11 +106,36 @@ test('loop refuses a path with a symbolic link and detaches its device', real, a
   await assert.rejects(loop.connect(attachmentTo(`${directory}/link`, 1), host), {
     code: 'FAILED_PRECONDITION',
   });
-  // While another program, such as a listing of all devices, has the device open, it is only marked for detaching.
+  await requireDetached(path, host);
+});
+
+test(
+  'loop also detaches it if its name belonged to the device of another file when the call began',
+  real,
+  async t => {
+    const { host, directory, makeImage } = openRealBench(t);
+    const path = makeImage('image', { sizeBytes: MiB });
+    symlinkSync(path, `${directory}/link`);
+    // Each name that losetup may find free is in the list of the devices with a file.
+    const partitions = Array.from(
+      { length: 256 },
+      (_, index) => `   7        ${index}       1024 loop${index}\n`,
+    );
+    const readText: Host['readText'] = async at =>
+      at === '/proc/partitions' ? partitions.join('') : host.readText(at);
+    await assert.rejects(loop.connect(attachmentTo(`${directory}/link`, 1), { ...host, readText }), {
+      code: 'FAILED_PRECONDITION',
+    });
+    await requireDetached(path, host);
+  },
+);
+
+/** While another program, such as a listing of all devices, has a device open, it is only marked for detaching. */
+async function requireDetached(path: string, host: Host): Promise<void> {
   const isDetached = async () =>
     (await host.run('losetup', ['--associated', path])).stdout === '' || undefined;
   assert.ok(await poll(isDetached, { everyMs: 20, timeoutMs: 10_000 }), 'the device is still there');
-});
+}
 
 test("loop does not mistake a device of a replaced file for the file's", real, async t => {
   const { host, directory, makeImage } = openRealBench(t);
@@ -157,7 +183,9 @@ test('loop cuts off only the device of its file, not the next file that gets the
   const { host, makeImage } = openRealBench(t);
   const [old, next] = ['old', 'next'].map(name => attachmentTo(makeImage(name, { sizeBytes: MiB }), MiB));
   assert.ok(old && next);
-  const { path } = await loop.connect(old, host);
+  // Other tests get the lowest free device, so none of them takes this one while it has no file.
+  const path = `/dev/loop${200 + (process.pid % 50)}`;
+  assert.equal((await host.run('losetup', [path, old.path])).status, 0);
   const run: typeof host.run = async (command, args, options) => {
     if (command === process.execPath) {
       await host.run('losetup', ['--detach', path]);
