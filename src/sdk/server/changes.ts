@@ -1,8 +1,16 @@
 import { withinTime } from '../../lib/concurrency.ts';
 import type { AnyAnswer } from './operations.ts';
 
-/** A change: the resource that it changes, the whole request as text, and how long the caller waits. */
-export type Change = { readonly resource: string; readonly request: string; readonly waitMs: number };
+export type Change = {
+  /** The resource that it changes. */
+  readonly resource: string;
+  /** The resources that it reads, such as the snapshot that a new volume is made from. */
+  readonly sources: readonly string[];
+  /** The whole request as text. */
+  readonly request: string;
+  /** How long the caller waits. */
+  readonly waitMs: number;
+};
 
 type Job = { readonly request: string; readonly work: Promise<AnyAnswer> };
 
@@ -10,23 +18,20 @@ type Job = { readonly request: string; readonly work: Promise<AnyAnswer> };
 const keepMs = 60_000;
 
 /**
- * Creates a queue that runs one change at a time; if resources are independent, one change of each. A change that outlasts
- * its caller's wait is answered with 202 and continues. An equal request joins it, or gets its outcome for a minute after
- * its end, and does not start it again.
+ * Creates a queue that runs one change at a time; if resources are independent, one change of each, and none while another
+ * change reads the resource. A change that outlasts its caller's wait is answered with 202 and continues. An equal request
+ * joins it, or gets its outcome for a minute after its end, and does not start it again.
  */
 export function createChanges(areIndependent = false) {
   const jobs = new Map<string, Job>();
-  const last = new Map<string, Promise<unknown>>();
+  const turns = createTurns();
 
-  function begin({ resource, request }: Change, run: () => AnyAnswer | Promise<AnyAnswer>): Job {
-    const queue = areIndependent ? resource : '';
-    const job = { request, work: (last.get(queue) ?? Promise.resolve()).then(run) };
+  function begin({ resource, sources, request }: Change, run: () => AnyAnswer | Promise<AnyAnswer>): Job {
+    const work = areIndependent ? turns(resource, sources, run) : turns('', [], run);
+    const job = { request, work };
     jobs.set(resource, job);
     const forget = (): void => void (jobs.get(resource) === job && jobs.delete(resource));
-    const ended = job.work.then(Boolean, Boolean).then(() => void setTimeout(forget, keepMs).unref());
-    last.set(queue, ended);
-    const isLast = (): boolean => last.get(queue) === ended;
-    void ended.finally(() => isLast() && last.delete(queue));
+    void work.then(Boolean, Boolean).then(() => void setTimeout(forget, keepMs).unref());
     return job;
   }
 
@@ -37,5 +42,27 @@ export function createChanges(areIndependent = false) {
     if (!ended) return [202];
     if (jobs.get(change.resource) === job) jobs.delete(change.resource);
     return job.work;
+  };
+}
+
+/**
+ * Runs works in the order of their calls: those that change a resource one after another, and those that only read it at the
+ * same time as each other, but never beside a change of it.
+ */
+function createTurns() {
+  const changed = new Map<string, Promise<unknown>>();
+  const used = new Map<string, Promise<unknown>>();
+  const mark = (ends: typeof used, resource: string, end: Promise<unknown>): void => {
+    ends.set(resource, end);
+    void end.finally(() => ends.get(resource) === end && ends.delete(resource));
+  };
+
+  return <T>(resource: string, sources: readonly string[], run: () => T | Promise<T>): Promise<T> => {
+    const before = [used.get(resource), ...sources.map(source => changed.get(source))];
+    const work = Promise.all(before).then(() => run());
+    const end = work.then(Boolean, Boolean);
+    for (const ends of [changed, used]) mark(ends, resource, end);
+    for (const source of sources) mark(used, source, Promise.all([used.get(source), end]));
+    return work;
   };
 }

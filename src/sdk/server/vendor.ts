@@ -42,7 +42,10 @@ export type Vendor = {
   readonly capabilities: Offer;
   readonly operations: VendorOperations;
   readonly authenticate: Authenticator;
-  /** Changes of different volumes, snapshots, groups and nodes may run at a time. By default one change runs at a time. */
+  /**
+   * Changes of different volumes, snapshots, groups and nodes may run at a time, but no change of a volume or snapshot while
+   * another resource is made from it. By default one change runs at a time.
+   */
   readonly areIndependent?: boolean;
 };
 
@@ -102,14 +105,29 @@ async function readBody(c: Context<Env>): Promise<string> {
 }
 
 /** Makes a change. Two requests are equal when method, path and input are; an operation without 202 is waited for to its end. */
-function toChange(c: Context<Env>, { answers }: NamedOperation, input: object): Change {
+function toChange(c: Context<Env>, { answers }: NamedOperation, input: { readonly body?: Sources }): Change {
   const { method, path } = c.req;
   const waitMs = answers[202] ? readWaitMs(c.req.header('prefer')) : maxTimerMs;
   return {
     resource: path.split('/', 4).join('/'),
+    sources: sourcesOf(input.body ?? {}),
     request: JSON.stringify([method, path, input]),
     waitMs,
   };
+}
+
+/** The members of a request that name what the new resource is made from. */
+type Sources = {
+  readonly source?: { readonly volumeId?: string; readonly snapshotId?: string };
+  readonly volumeId?: string;
+  readonly volumeIds?: readonly string[];
+};
+
+function sourcesOf({ source = {}, volumeId, volumeIds = [] }: Sources): readonly string[] {
+  const volumes = [source.volumeId, volumeId, ...volumeIds].map(one => one && `/v1/volumes/${one}`);
+  return [...volumes, source.snapshotId && `/v1/snapshots/${source.snapshotId}`].filter(
+    one => one !== undefined,
+  );
 }
 
 function answer(c: Context<Env>, [status, document]: AnyAnswer): Response {

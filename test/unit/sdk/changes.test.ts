@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { poll } from '../../../src/lib/concurrency.ts';
 import {
   createVendor,
   Problem,
@@ -50,6 +52,58 @@ test('the outcome of slow work is forgotten once another request has changed the
   end([201, made]);
   assert.equal(await ask('DELETE', 9), 204);
   assert.deepEqual([await ask('PUT', 0), starts.length], [202, 2]);
+});
+
+test('no snapshot is deleted while volumes are made from it, and none is made after its deletion has begun', async () => {
+  const steps: string[] = [];
+  const ends = new Map<string, () => void>();
+  const step = async (name: string): Promise<void> => {
+    steps.push(name);
+    await new Promise<void>(resolve => void ends.set(name, resolve));
+    ends.delete(name);
+  };
+  const operations = {
+    async createVolume({ volumeId }: { readonly volumeId: string }): Promise<CreateAnswer> {
+      await step(volumeId);
+      return [201, { ...made, id: volumeId }];
+    },
+    async deleteSnapshot(): Promise<Answer<'deleteSnapshot'>> {
+      await step('delete');
+      return [204];
+    },
+  };
+  const { request } = createVendor({
+    capabilities: { ...offer, features: ['snapshots', 'restore'] },
+    operations,
+    authenticate: async () => {},
+    areIndependent: true,
+  });
+  const source = { kind: 'snapshot', snapshotId: 'east.s' };
+  const body = JSON.stringify({ name: 'pvc-1', capabilities, source });
+  const headers = { 'content-type': 'application/json' };
+  const copy = (id: string) => request(`/v1/volumes/${id}`, { method: 'PUT', headers, body });
+  const begun = async (...expected: readonly string[]): Promise<void> => {
+    await poll(async () => steps.length >= expected.length || undefined, { everyMs: 2, timeoutMs: 5_000 });
+    // What begins too early begins by now.
+    await sleep(20);
+    assert.deepEqual(steps, expected);
+  };
+  const answers = [copy('east.one'), copy('east.two')];
+  await begun('east.one', 'east.two');
+  answers.push(request('/v1/snapshots/east.s', { method: 'DELETE' }));
+  await sleep(20);
+  answers.push(copy('east.late'));
+  ends.get('east.one')?.();
+  await begun('east.one', 'east.two');
+  ends.get('east.two')?.();
+  await begun('east.one', 'east.two', 'delete');
+  ends.get('delete')?.();
+  await begun('east.one', 'east.two', 'delete', 'east.late');
+  ends.get('east.late')?.();
+  assert.deepEqual(
+    (await Promise.all(answers)).map(({ status }) => status),
+    [201, 201, 204, 201],
+  );
 });
 
 /** Opens a vendor whose volumes are created only after `end`, and a caller that waits this many seconds. */
