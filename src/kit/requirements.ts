@@ -6,6 +6,7 @@ import { changes } from './chapters/changes.ts';
 import { cutCopies } from './chapters/cut-copies.ts';
 import { data } from './chapters/data.ts';
 import { faults } from './chapters/faults.ts';
+import { imports } from './chapters/imports.ts';
 import { groups } from './chapters/groups.ts';
 import { isolation } from './chapters/isolation.ts';
 import { late } from './chapters/late.ts';
@@ -29,6 +30,7 @@ export const requirements = {
   ...authentication,
   ...volumes,
   ...changes,
+  ...imports,
   ...attachments,
   ...sharing,
   ...nodes,

@@ -26,6 +26,7 @@ export const sections = {
   '3.6': 'Modifying',
   '3.7': 'Health',
   '3.8': 'Cloning',
+  '3.9': 'Importing',
   '4.1': 'Attaching',
   '4.2': 'Exclusive use',
   '4.3': 'Detaching',

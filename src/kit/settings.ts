@@ -61,6 +61,10 @@ export const verifySettings = {
     optional: true,
   },
   restart: { doc: 'shell command that restarts the vendor, for the restart checks', ...file },
+  'create-existing': {
+    doc: 'for the feature import: a shell command that makes a new volume with the CSI driver and prints it as JSON (driver, handle, context, sizeBytes, sha256 of its bytes for --data); the kit imports and deletes it',
+    ...file,
+  },
   'allow-foreign': {
     doc: 'run even if the server holds volumes that the kit did not create; the kit does not touch them',
     ...onOrOff,

@@ -38,11 +38,14 @@ export async function startVendor(command: string): Promise<VendorProcess> {
 
 /** Makes a function that restarts a vendor by a shell command, and throws when the command fails. */
 export function restartBy(command: string): () => Promise<void> {
-  return async () => {
-    const { status, stderr } = await exec('sh', ['-c', command], { timeoutMs: startTimeoutMs });
-    if (status !== 0)
-      throw new Error(`the command of --restart failed with status ${status}: ${stderr.trim()}`);
-  };
+  return async () => void (await runShell('--restart', command));
+}
+
+/** Runs the shell command of a flag and returns its output; throws when the command fails. */
+export async function runShell(flag: string, command: string): Promise<string> {
+  const { status, stdout, stderr } = await exec('sh', ['-c', command], { timeoutMs: startTimeoutMs });
+  if (status === 0) return stdout;
+  throw new Error(`the command of ${flag} failed with status ${status}: ${stderr.trim()}`);
 }
 
 async function start(command: string, port: string) {

@@ -3,6 +3,7 @@ import { requirePrivate } from '../lib/parsers.ts';
 import { readCertificate, requirePrivateKey } from '../api/http/pem.ts';
 import type { SettingsOf } from '../lib/settings.ts';
 import { type Notices, withNotice } from '../lib/words/notice.ts';
+import { existingBy } from './existing.ts';
 import { keyCredentials, oauthCredentials, tokenCredentials, type Credentials } from './http/credentials.ts';
 import type { KitOptions } from './http/calls.ts';
 import type { Target } from './http/exchange.ts';
@@ -67,6 +68,7 @@ async function runOn(settings: Settings, { started, notices }: RunContext): Prom
       ]),
     ),
     restart: started ? () => started.restart() : restart === undefined ? undefined : restartBy(restart),
+    ...makerOf(settings),
     seed,
     only: settings.only,
     isFailFast: settings['fail-fast'],
@@ -82,6 +84,10 @@ async function runOn(settings: Settings, { started, notices }: RunContext): Prom
 
 function driversOf({ 'csi-drivers': drivers }: Settings): Pick<KitOptions, 'csiDrivers'> {
   return drivers ? { csiDrivers: Object.fromEntries(drivers.map(one => [one.name, one.socketPath])) } : {};
+}
+
+function makerOf({ 'create-existing': command }: Settings): Pick<KitOptions, 'createExisting'> {
+  return command === undefined ? {} : { createExisting: existingBy(command) };
 }
 
 /** Makes the first signal end the run, after a clean-up, and the second one end the clean-up. */

@@ -2,6 +2,7 @@ import type { Input, OperationId, Operations, Output } from '../../api/operation
 import type { ProblemCode } from '../../api/problem.ts';
 import type { Capabilities, Feature } from '../../api/storage.ts';
 import { pause } from '../../lib/concurrency.ts';
+import type { DriverVolume } from '../existing.ts';
 import { judge } from './answers.ts';
 import { requireConsistent } from './contradiction.ts';
 import type { Credentials } from './credentials.ts';
@@ -32,6 +33,8 @@ export type KitOptions = {
   readonly mutable: Readonly<Record<string, readonly string[]>>;
   /** Restarts the vendor; undefined if the user has given no way to do so. */
   readonly restart: (() => Promise<void>) | undefined;
+  /** Makes a volume with the CSI driver whose volumes the vendor imports; undefined if the user has given no way to do so. */
+  readonly createExisting?: (() => Promise<DriverVolume>) | undefined;
   /** True to try every call, even one of an operation that hangs: the clean-up must not give up. */
   readonly isPatient?: boolean;
 };

@@ -1,7 +1,7 @@
 import type { Disk } from '../../../examples/vendor-hono/disk.ts';
 import type { AccessMode } from '../../../src/api/storage.ts';
 import type { AnyAnswer, Authenticator, Offer } from '../../../src/sdk/server/vendor.ts';
-import type { BasicOperations, withGroupsAndNodes } from './groups-and-nodes.ts';
+import type { BasicOperations, withGroupsAndNodes } from './features/groups-and-nodes.ts';
 import type { requirements } from '../../../src/kit/requirements.ts';
 
 /** The time between a look and the change that depends on it, in milliseconds, so that two callers both look first. */
@@ -42,6 +42,8 @@ export type Breakage = {
   readonly accessModes?: readonly AccessMode[];
   /** True if the vendor also offers groups and nodes. */
   readonly hasGroupsAndNodes?: true;
+  /** True if the vendor also imports volumes. */
+  readonly hasImports?: true;
   /** The requests, such as `PUT /v1/volumes/v`, that the vendor does not serialize with others; true for all. */
   readonly isHasty?: true | RegExp;
   /** The kit's timeout of one operation in milliseconds, for a fault that makes one hang. */

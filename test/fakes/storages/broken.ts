@@ -6,6 +6,7 @@ import { crossings } from './broken/crossings.ts';
 import { durability } from './broken/durability.ts';
 import { halves } from './broken/halves.ts';
 import { histories } from './broken/histories.ts';
+import { imports } from './broken/imports.ts';
 import { lists } from './broken/lists.ts';
 import { losses } from './broken/losses.ts';
 import { lostBytes } from './broken/data/lost-bytes.ts';
@@ -22,6 +23,7 @@ export const brokenVendors: Readonly<Record<string, Breakage>> = {
   ...tokens,
   ...volumes,
   ...attachments,
+  ...imports,
   ...lists,
   ...crossings,
   ...durability,

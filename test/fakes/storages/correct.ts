@@ -2,7 +2,7 @@ import { accessModes } from '../../../src/sdk/server/vendor.ts';
 import type { Breakage } from './breakage.ts';
 
 /** A correct vendor that differs from the reference vendor. */
-type Correct = Pick<Breakage, 'operations' | 'offer' | 'accessModes' | 'timeoutMs'> & {
+type Correct = Pick<Breakage, 'operations' | 'offer' | 'accessModes' | 'hasImports' | 'timeoutMs'> & {
   /** What it does, as the end of "a vendor that". */
   readonly does: string;
   /** Requirements, sections or chapters that its difference concerns. */
@@ -54,6 +54,11 @@ export const correctVendors: Readonly<Record<string, Correct>> = {
     does: 'offers only access modes without writers',
     only: ['FL-3', 'FL-4', 'FL-8.3'],
     accessModes: ['MULTI_NODE_READER_ONLY', 'SINGLE_NODE_READER_ONLY'],
+  },
+  importer: {
+    does: 'imports the volumes of a former driver',
+    only: ['FL-3.1', 'FL-3.9', 'FL-8.3-6', 'FL-9.1-11'],
+    hasImports: true,
   },
   'slow-start': {
     does: 'takes longer to start than the kit gives an operation',

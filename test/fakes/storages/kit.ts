@@ -6,6 +6,7 @@ import type { Report } from '../../../src/kit/report.ts';
 import { verify, type VerifyOptions } from '../../../src/kit/run.ts';
 import { temporaryDirectory } from '../../harness/gateway.ts';
 import { createSigner } from '../../harness/gateway/signers.ts';
+import { createExisting } from './features/imports.ts';
 import { startVendor, type VendorOptions } from './reference.ts';
 
 /** The options of a run of the kit on a vendor. */
@@ -22,6 +23,9 @@ export type KitRun = {
   /** The parameters of volumes, and a mutable parameter with its values. */
   readonly parameters?: VerifyOptions['parameters'];
   readonly mutable?: VerifyOptions['mutable'];
+  /** True to make volumes of the former driver, for the vendor to import. */
+  readonly hasImports?: boolean;
+  readonly createExisting?: VerifyOptions['createExisting'];
   /** True to return from a restart at once, so that the kit waits until the vendor answers. */
   readonly startsAlone?: boolean;
   /** Environment variables of the vendor. */
@@ -66,6 +70,7 @@ export async function runKit(t: TestContext, run: KitRun): Promise<Report> {
       timeoutMs,
       hasData,
       ...(run.csiDrivers && { csiDrivers: run.csiDrivers }),
+      createExisting: run.hasImports ? async () => createExisting(vendor.directory) : run.createExisting,
       parameters,
       mutable,
       async restart() {

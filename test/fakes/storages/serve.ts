@@ -11,8 +11,9 @@ import { createAuthenticate, createVendor, type VendorOperations } from '../../.
 import { brokenVendors } from './broken.ts';
 import type { Breakage, CorrectOperations, Fetch } from './breakage.ts';
 import { correctVendors } from './correct.ts';
-import { type BasicOperations, withGroupsAndNodes } from './groups-and-nodes.ts';
-import { withSharing } from './shared-volumes.ts';
+import { type BasicOperations, withGroupsAndNodes } from './features/groups-and-nodes.ts';
+import { withImports } from './features/imports.ts';
+import { withSharing } from './features/shared-volumes.ts';
 
 const { DIR = 'data', CAPACITY = 100 * 2 ** 30, PORT = 0, TOKEN, JWKS, AUDIENCE } = process.env;
 const [, , name = ''] = process.argv;
@@ -24,7 +25,11 @@ const { features, accessModes, ...basicOffer } = toCapabilities(disk);
 const offer = {
   ...basicOffer,
   accessModes: [...(broken.accessModes ?? accessModes)],
-  features: broken.hasGroupsAndNodes ? [...features, 'groups', 'nodes'] : features,
+  features: [
+    ...features,
+    ...(broken.hasGroupsAndNodes ? (['groups', 'nodes'] as const) : []),
+    ...(broken.hasImports ? (['import'] as const) : []),
+  ],
 };
 const single: BasicOperations = {
   getCapabilities: () => [200, offer],
@@ -32,7 +37,8 @@ const single: BasicOperations = {
   ...createAttachments(disk),
   ...createSnapshots(disk),
 };
-const basic: BasicOperations = broken.accessModes ? withSharing(single, disk) : single;
+const shared: BasicOperations = broken.accessModes ? withSharing(single, disk) : single;
+const basic: BasicOperations = broken.hasImports ? withImports(shared, disk) : shared;
 const fuller = withGroupsAndNodes(basic, disk) as CorrectOperations;
 // A breakage of other operations gets the basic ones, which need no nodes.
 const right = broken.hasGroupsAndNodes ? fuller : { ...fuller, ...basic };

@@ -7,6 +7,7 @@ import { test } from 'node:test';
 import { poll } from '../../../src/lib/concurrency.ts';
 import { json, startStorageApi, type Step } from '../../fakes/storage-api.ts';
 import { makeCertificates } from '../../fakes/storages/certificate.ts';
+import { formerDriver } from '../../fakes/storages/features/imports.ts';
 import { referenceVendors, startVendor } from '../../fakes/storages/reference.ts';
 import { cli } from '../../harness/program.ts';
 import { temporaryDirectory } from '../../harness/gateway.ts';
@@ -102,6 +103,30 @@ test('a failed --restart reports the reason, and nothing is left behind', async 
   assert.equal(status, 1);
   assert.match(output, /FAIL +FL-8\.3-1[^]*the command of --restart failed with status 5: no such unit/);
   assert.doesNotMatch(output, /left behind/);
+});
+
+test('--create-existing makes the volumes to import, and its failure and its wrong output are reported', async t => {
+  const serve = join(import.meta.dirname, '../../fakes/storages/serve.ts');
+  const { url, token, directory } = await startVendor(t, {
+    command: [process.execPath, '--disable-warning=ExperimentalWarning', serve, 'importer'],
+  });
+  const file = join(directory, 'existing/vol-1');
+  const make = `mkdir -p '${join(directory, 'existing')}' && truncate -s 1M '${file}'`;
+  const print = `echo '{"driver": "${formerDriver}", "handle": "vol-1", "sizeBytes": 1048576}'`;
+  const run = (command: string) =>
+    verify(url, '--token', token, '--only', 'FL-3.9-3', '--create-existing', command);
+  const right = await run(`${make} && ${print}`);
+  assert.deepEqual([right.status, right.results], [0, ['FL-3.9-3 PASS']], right.output);
+  assert.ok(!existsSync(file));
+  for (const [command, message] of [
+    ['echo no quota >&2; exit 5', /the command of --create-existing failed with status 5: no quota/],
+    ['echo vol-1', /must print a volume such as .*; wrong or missing: no JSON object; printed: vol-1/],
+    ['echo "{}"', /wrong or missing: driver, handle, sizeBytes; printed: \{\}/],
+  ] as const) {
+    const { status, output } = await run(command);
+    assert.equal(status, 1, output);
+    assert.match(output, message);
+  }
 });
 
 test('--csi-drivers refuses a relative path, and a value without a path', async () => {

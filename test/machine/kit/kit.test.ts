@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { describe, test, type TestContext } from 'node:test';
 import { vendorOperations } from '../../../src/api/operations.ts';
 import type { Failure, Report } from '../../../src/kit/report.ts';
+import { requirementOf } from '../../../src/kit/requirements.ts';
 import { brokenVendors } from '../../fakes/storages/broken.ts';
 import { correctVendors } from '../../fakes/storages/correct.ts';
 import { runKit } from '../../fakes/storages/kit.ts';
@@ -39,7 +40,7 @@ void describe('the kit', { concurrency: 3 }, () => {
       }
     });
 
-  for (const [name, { does, only, timeoutMs, startMs }] of sample(
+  for (const [name, { does, only, hasImports = false, timeoutMs, startMs }] of sample(
     'correct',
     Object.entries(correctVendors),
     2,
@@ -53,14 +54,17 @@ void describe('the kit', { concurrency: 3 }, () => {
           seed: one,
           only,
           startsAlone,
+          hasImports,
+          hasData: hasImports && noRoot === false,
           ...(timeoutMs && { timeoutMs }),
         });
         assert.deepEqual(faultsOf(report), [], `seed ${one}`);
         assert.deepEqual(report.left, [], `seed ${one}`);
+        if (hasImports) requireImports(report, { hasData: noRoot === false });
       }
     });
 
-  for (const [name, { wrong, caughtBy, needs, timeoutMs }] of sample(
+  for (const [name, { wrong, caughtBy, needs, hasImports = false, timeoutMs }] of sample(
     'broken',
     Object.entries(brokenVendors),
     8,
@@ -75,6 +79,7 @@ void describe('the kit', { concurrency: 3 }, () => {
           only: [caughtBy],
           hasKey: needs === 'key',
           hasData: needs === 'data',
+          hasImports,
           ...(timeoutMs && { timeoutMs }),
         });
         const found = report.results.find(({ id, failure }) => id === caughtBy && failure);
@@ -116,6 +121,15 @@ function requireNamedRequest({ expected, exchange }: Failure): void {
   const named = vendorOperations.find(({ id }) => expected.startsWith(`${id} of `));
   const { method, path = '' } = exchange?.request ?? {};
   assert.deepEqual([method, path.split('/').length], [named?.method, (named?.path ?? '').split('/').length]);
+}
+
+/** Requires that all requirements on imports were checked, those on bytes with `hasData`. */
+function requireImports({ results }: Report, { hasData }: { readonly hasData: boolean }): void {
+  const imports = results.filter(({ id }) => requirementOf(id).feature === 'import');
+  assert.deepEqual(
+    imports.filter(({ outcome }) => outcome !== 'PASS').map(({ id }) => id),
+    hasData ? [] : ['FL-9.1-11'],
+  );
 }
 
 function faultsOf({ results }: Report): readonly string[] {

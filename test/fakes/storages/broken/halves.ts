@@ -3,7 +3,7 @@ import { truncateSync, writeFileSync } from 'node:fs';
 import { setTimeout } from 'node:timers/promises';
 import { volumeNamed } from '../../../../examples/vendor-hono/disk.ts';
 import { Problem } from '../../../../src/sdk/server/vendor.ts';
-import { openRecord } from '../groups-and-nodes.ts';
+import { openRecord } from '../features/groups-and-nodes.ts';
 import { changeAnswer, type Breakage } from '../breakage.ts';
 import { withoutLeaked } from './rights.ts';
 

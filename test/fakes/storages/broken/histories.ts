@@ -2,7 +2,7 @@ import { copyFileSync, existsSync, statSync, truncateSync } from 'node:fs';
 import { setTimeout as later } from 'node:timers';
 import { snapshotNamed, volumeNamed, type Disk, type Name } from '../../../../examples/vendor-hono/disk.ts';
 import type { SnapshotSpec } from '../../../../src/sdk/server/vendor.ts';
-import { openRecord } from '../groups-and-nodes.ts';
+import { openRecord } from '../features/groups-and-nodes.ts';
 import { changeAnswer, lateMs, type Breakage, type Members } from '../breakage.ts';
 import { empty, share, snapshotsOf } from './data/bytes.ts';
 import { withoutLeaked } from './rights.ts';

@@ -7,7 +7,7 @@ import {
 } from '../../../../examples/vendor-hono/disk.ts';
 import { Problem, type SnapshotSpec } from '../../../../src/sdk/server/vendor.ts';
 import type { Breakage } from '../breakage.ts';
-import { openRecord } from '../groups-and-nodes.ts';
+import { openRecord } from '../features/groups-and-nodes.ts';
 import { sourceOf } from './data/bytes.ts';
 
 /** Faults that lose volumes and snapshots that no request names, or the mark of data on a volume. */

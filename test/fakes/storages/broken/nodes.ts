@@ -1,7 +1,7 @@
 import { copyFileSync } from 'node:fs';
 import { setTimeout } from 'node:timers/promises';
 import { snapshotNamed, volumeNamed } from '../../../../examples/vendor-hono/disk.ts';
-import { openRecord } from '../groups-and-nodes.ts';
+import { openRecord } from '../features/groups-and-nodes.ts';
 import { lateMs, type Breakage, type Operation } from '../breakage.ts';
 
 /** Time until a change is durable, in milliseconds. */

@@ -1,5 +1,5 @@
 import { snapshotNamed, volumeNamed, type Disk } from '../../../../examples/vendor-hono/disk.ts';
-import { openRecord } from '../groups-and-nodes.ts';
+import { openRecord } from '../features/groups-and-nodes.ts';
 import { changeAnswer, type Breakage, type Members } from '../breakage.ts';
 
 /** Faults that take one resource or request for another, and rights that outlive their end. */

@@ -1,13 +1,13 @@
 import { isDeepStrictEqual } from 'node:util';
-import { volumeNamed, type Disk } from '../../../examples/vendor-hono/disk.ts';
-import { requireFree } from '../../../examples/vendor-hono/volumes.ts';
-import { Problem } from '../../../src/sdk/server/vendor.ts';
+import { volumeNamed, type Disk } from '../../../../examples/vendor-hono/disk.ts';
+import { requireFree } from '../../../../examples/vendor-hono/volumes.ts';
+import { Problem } from '../../../../src/sdk/server/vendor.ts';
 import type {
   AttachmentResource,
   AttachmentSpec,
   VendorOperations,
   Volume,
-} from '../../../src/sdk/server/vendor.ts';
+} from '../../../../src/sdk/server/vendor.ts';
 import { openRecord, type BasicOperations } from './groups-and-nodes.ts';
 
 /** The nodes that have a volume, each with its request and its attachment. */

@@ -1,11 +1,11 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import type { createAttachments } from '../../../examples/vendor-hono/attachments.ts';
-import { volumeNamed, type Disk } from '../../../examples/vendor-hono/disk.ts';
-import type { createSnapshots } from '../../../examples/vendor-hono/snapshots.ts';
-import type { createVolumes } from '../../../examples/vendor-hono/volumes.ts';
-import { Problem, type Answer } from '../../../src/sdk/server/vendor.ts';
-import type { Snapshot, VendorOperations } from '../../../src/sdk/server/vendor.ts';
+import type { createAttachments } from '../../../../examples/vendor-hono/attachments.ts';
+import { volumeNamed, type Disk } from '../../../../examples/vendor-hono/disk.ts';
+import type { createSnapshots } from '../../../../examples/vendor-hono/snapshots.ts';
+import type { createVolumes } from '../../../../examples/vendor-hono/volumes.ts';
+import { Problem, type Answer } from '../../../../src/sdk/server/vendor.ts';
+import type { Snapshot, VendorOperations } from '../../../../src/sdk/server/vendor.ts';
 
 type Members = readonly string[];
 
