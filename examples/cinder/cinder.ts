@@ -15,6 +15,7 @@ export type CinderResource = {
   readonly multiattach?: boolean;
 };
 export type Kind = 'volume' | 'snapshot';
+type Shown = Readonly<Record<Kind, CinderResource>> | undefined;
 
 /** Attachments that are completed by their caller (3.44), with a mode (3.54). */
 const microversion = 'volume 3.59';
@@ -71,33 +72,31 @@ export function connectCinder(env: Environment, maxBusyMs = 600_000) {
     }
   }
 
-  const get = async (kind: Kind, id: string): Promise<CinderResource | undefined> => {
-    const answer = (await send('GET', `/${kind}s/${id}`)) as Record<string, CinderResource> | undefined;
-    return answer?.[kind];
-  };
-
   return {
     send,
     list,
-    get,
 
     /** Waits until Cinder's work on a resource ends. UNAVAILABLE if it takes too long. `undefined` once it is gone. */
     async settle(kind: Kind, resource: CinderResource | undefined): Promise<CinderResource | undefined> {
       const deadlineMs = performance.now() + maxBusyMs;
       let found = resource;
       while (found && busyStates.has(found.status)) {
-        if (performance.now() > deadlineMs)
-          throw new Problem('UNAVAILABLE', `${kind} "${found.name}" is still "${found.status}" at Cinder`);
+        if (performance.now() > deadlineMs) {
+          const fault = `${kind} "${found.name}" is still "${found.status}" at Cinder`;
+          throw new Problem('UNAVAILABLE', `${fault}; if cinder-volume died, reset the state of ${found.id}`);
+        }
         await sleep(pollMs);
-        found = await get(kind, found.id);
+        found = ((await send('GET', `/${kind}s/${found.id}`)) as Shown)?.[kind];
       }
       return found;
     },
 
-    /** Reads Cinder's message for users about the failure of a resource. */
-    async messageAbout(id: string): Promise<string> {
+    /** Makes the problem of failed work on a resource. Without a message of Cinder, the work may succeed when repeated. */
+    async failure(what: string, id: string, code: Problem['code']): Promise<Problem> {
       const answer = (await send('GET', `/messages?resource_uuid=${id}`)) as Messages | undefined;
-      return answer?.messages[0]?.user_message ?? 'Cinder gives no reason; its logs may have one';
+      const reason = answer?.messages[0]?.user_message;
+      if (reason) return new Problem(code, `Cinder cannot ${what}: ${reason}`);
+      return new Problem('UNAVAILABLE', `Cinder did not ${what} and gives no reason; see Cinder's logs`);
     },
   };
 }

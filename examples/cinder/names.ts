@@ -36,8 +36,7 @@ export function createNamed(cinder: Cinder, kind: Kind) {
   async function erase(found: CinderResource): Promise<void> {
     if (found.status !== 'deleting') await cinder.send('DELETE', `/${kind}s/${found.id}`);
     if (!(await cinder.settle(kind, { ...found, status: 'deleting' }))) return;
-    const reason = await cinder.messageAbout(found.id);
-    throw new Problem('UNAVAILABLE', `Cinder cannot delete ${kind} "${found.id}": ${reason}`);
+    throw await cinder.failure(`delete ${kind} "${found.id}"`, found.id, 'UNAVAILABLE');
   }
 
   async function require(id: string): Promise<CinderResource> {
@@ -78,9 +77,9 @@ export function createNamed(cinder: Cinder, kind: Kind) {
       const found = await cinder.settle(kind, first);
       if (!found) throw new Problem('UNAVAILABLE', `${kind} "${id}" disappeared while Cinder created it`);
       if (!found.status.startsWith('error')) return { isNew, found };
-      const reason = await cinder.messageAbout(found.id);
+      const failure = await cinder.failure(`create ${kind} "${id}"`, found.id, 'RESOURCE_EXHAUSTED');
       await erase(found);
-      throw new Problem('RESOURCE_EXHAUSTED', `Cinder cannot create ${kind} "${id}": ${reason}`);
+      throw failure;
     },
 
     remove: (id: string): Promise<void> =>

@@ -63,12 +63,12 @@ export function createVolumes(cinder: Cinder, records: Records, { volumes, snaps
 
   async function extend(volume: CinderResource, bytes: number): Promise<CinderResource> {
     const found = await change(volume, { 'os-extend': { new_size: bytes / gibibyte } }, 'extending');
-    if (!found.status.startsWith('error')) return found;
+    if (found.size * gibibyte >= bytes) return found;
     const { id, status } = volume;
-    const reason = await cinder.messageAbout(id);
+    const failure = await cinder.failure('extend it', id, 'RESOURCE_EXHAUSTED');
     // Cinder refuses it to users without the role of an operator.
     await cinder.send('POST', `/volumes/${id}/action`, { 'os-reset_status': { status } }).catch(() => {});
-    throw new Problem('RESOURCE_EXHAUSTED', `Cinder cannot extend it: ${reason}`);
+    throw failure;
   }
 
   /** Changes the type, which brings other QoS specs. The volume stays on its storage: a move would copy it. */
@@ -76,8 +76,8 @@ export function createVolumes(cinder: Cinder, records: Records, { volumes, snaps
     const retyping = { 'os-retype': { new_type: type, migration_policy: 'never' } };
     const found = await change(volume, retyping, 'retyping');
     if (found.volume_type === type) return found;
-    const reason = await cinder.messageAbout(volume.id);
-    throw new Problem('FAILED_PRECONDITION', `Cinder cannot give it the type "${type}": ${reason}`);
+    // Cinder tells users no reason.
+    throw new Problem('FAILED_PRECONDITION', `Cinder cannot give it the type "${type}"; see Cinder's logs`);
   }
 
   return {

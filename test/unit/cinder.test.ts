@@ -11,17 +11,24 @@ import { listen } from '../harness/listen.ts';
 import { temporaryDirectory } from '../harness/temporary.ts';
 
 const volumeId = 'a.pvc-1';
-const answers: Readonly<Record<string, object>> = {
-  'POST /v3/auth/tokens': { token: { expires_at: '2999-01-01T00:00:00Z', catalog: [] } },
-  'GET /messages': { messages: [{ user_message: 'the pool is full' }] },
+const token = { expires_at: '2999-01-01T00:00:00Z', catalog: [] };
+const full = [{ user_message: 'the pool is full' }];
+
+/** The status of the volume before and after the first action, and Cinder's messages about it. */
+type State = {
+  readonly status: string;
+  readonly after?: string;
+  readonly messages?: typeof full;
+  readonly maxBusyMs?: number;
 };
 
-/** The status of the volume before and after the first action. */
-type State = { readonly status: string; readonly after?: string; readonly maxBusyMs?: number };
-
 /** Opens the operations over a server with one volume. It accepts every action except `os-reset_status`. */
-async function open(t: TestContext, { status, after = status, maxBusyMs }: State) {
+async function open(t: TestContext, { status, after = status, messages = full, maxBusyMs }: State) {
   const actions: string[] = [];
+  const answers: Readonly<Record<string, object>> = {
+    'POST /v3/auth/tokens': { token },
+    'GET /messages': { messages },
+  };
   const server = createServer(async (request, response) => {
     const path = `${request.method} ${new URL(request.url ?? '', 'http://cinder').pathname}`;
     const [action = ''] = path.endsWith('/action') ? Object.keys((await json(request)) as object) : [];
@@ -45,7 +52,8 @@ const growth = { volumeId, body: { requiredBytes: 2 * gibibyte } };
 const toType = (type: string) => ({ volumeId, body: { mutableParameters: { type } } });
 
 test('a volume on which Cinder works for too long is UNAVAILABLE', async t => {
-  const busy = { code: 'UNAVAILABLE', detail: `volume "${volumeId}" is still "retyping" at Cinder` };
+  const detail = `volume "${volumeId}" is still "retyping" at Cinder; if cinder-volume died, reset the state of v`;
+  const busy = { code: 'UNAVAILABLE', detail };
   const stuck = await open(t, { status: 'retyping', maxBusyMs: 0 });
   await assert.rejects(stuck.volumes.expandVolume(growth), busy);
   assert.deepEqual(stuck.actions, []);
@@ -58,6 +66,13 @@ test("an expansion that fails tells Cinder's reason, even if the user cannot res
   const detail = 'Cinder cannot extend it: the pool is full';
   await assert.rejects(volumes.expandVolume(growth), { code: 'RESOURCE_EXHAUSTED', detail });
   assert.deepEqual(actions, ['os-extend', 'os-reset_status']);
+});
+
+test('an expansion that ends without growth and without a reason can be repeated', async t => {
+  for (const after of ['error_extending', 'available']) {
+    const { volumes } = await open(t, { status: 'available', after, messages: [] });
+    await assert.rejects(volumes.expandVolume(growth), { code: 'UNAVAILABLE' });
+  }
 });
 
 test('the id of a volume type is refused', async t => {
