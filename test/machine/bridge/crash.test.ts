@@ -12,8 +12,16 @@ import { clientOf, serveCsi } from '../../harness/csi-serving.ts';
 import { callWithin, runGateway, type RunningGateway } from '../../harness/gateway/program.ts';
 import { directoryOf, noRoot } from '../../harness/machine.ts';
 import { sample } from '../../harness/sample.ts';
-import { createMutations, fixtures, killInEach } from '../gateway/mutations.ts';
-import { askPatiently, prepareDirectory } from '../gateway/process.ts';
+import {
+  createMutations,
+  fixtures,
+  interruptEach,
+  killInEach,
+  requireComplete,
+  type Moment,
+  type StorageWay,
+} from '../gateway/mutations.ts';
+import { prepareDirectory } from '../gateway/process.ts';
 
 const skip = noRoot;
 const mutations = createMutations({ label: 'tuned' });
@@ -47,31 +55,26 @@ for (const { victim, moment } of sample('kills', kills, 1))
       const chain = await startChain(t);
       const { directory, bridge, driver } = chain;
       const gateway = await runGateway(t, { directory, faults: [] });
+      let restarted: Promise<void> | undefined;
       const restart = async (): Promise<void> => {
         if (victim === 'driver') return driver.restart();
         await bridge.kill();
         await bridge.start();
       };
-      for (const [, ask] of mutations) {
-        let restarted: Promise<void> | undefined;
-        chain.interrupt = async now => {
-          if (now !== moment || restarted) return;
-          restarted = restart();
-          // A dead driver gives no answer; a dead bridge hears none.
-          if (victim === 'bridge') return;
-          await restarted;
-          throw unavailableProblem('the driver was killed');
-        };
-        await askPatiently(gateway, ask);
-        assert.ok(restarted, 'the mutation does not call the driver');
+      const interrupt = async (): Promise<void> => {
         await restarted;
-      }
-      chain.interrupt = async () => {};
+        restarted = restart();
+        // A dead driver gives no answer; a dead bridge hears none.
+        if (victim === 'bridge') return;
+        await restarted;
+        throw unavailableProblem('the driver was killed');
+      };
+      await interruptEach(gateway, mutations, { way: chain.way, moment, interrupt });
+      await restarted;
       await assertWhole(t, gateway, chain);
     },
   );
 
-type Moment = 'before' | 'after';
 type Chain = Awaited<ReturnType<typeof startChain>>;
 
 /** Starts a driver with all features and a bridge over it, prepares a gateway over the bridge, and creates the first objects. */
@@ -79,10 +82,10 @@ async function startChain(t: TestContext) {
   const dir = directoryOf(t);
   const { flags } = await startGroupStorage(t, dir);
   const driver = await startMortalDriver(t, dir, flags);
-  const chain = { interrupt: async (_moment: Moment): Promise<void> => {} };
+  const way: StorageWay = { interrupt: async () => {} };
   const { socketPath } = await serveCsi(t, {
-    controller: forward(driver.calls, 'controller', chain),
-    groups: forward(driver.calls, 'groupController', chain),
+    controller: forward(driver.calls, 'controller', way),
+    groups: forward(driver.calls, 'groupController', way),
     advertised: ['group-snapshots'],
   });
   const env = { CSI_ENDPOINT: `unix://${socketPath}`, NODE_ID: driver.nodeId };
@@ -94,7 +97,7 @@ async function startChain(t: TestContext) {
   const first = await runGateway(t, { directory, faults: [] });
   for (const ask of fixtures) await ask(first.client, callWithin(30_000));
   await first.end('SIGKILL');
-  return Object.assign(chain, { directory, bridge, driver });
+  return { way, directory, bridge, driver };
 }
 
 async function startMortalDriver(t: TestContext, dir: string, flags: object) {
@@ -112,19 +115,15 @@ async function startMortalDriver(t: TestContext, dir: string, flags: object) {
 }
 
 /** Hands each call of a service on to the driver, with an interruption before and after its work. */
-function forward(
-  calls: CsiClient,
-  service: 'controller' | 'groupController',
-  chain: { readonly interrupt: (moment: Moment) => Promise<void> },
-) {
+function forward(calls: CsiClient, service: 'controller' | 'groupController', way: StorageWay) {
   const forwarded = Object.entries<(request: object) => Promise<object>>(calls[service]).map(
     ([rpc, call]) => [
       rpc,
       async (request: object) => {
         const isRead = /^(List|.*Get)/.test(rpc);
-        if (!isRead) await chain.interrupt('before');
+        if (!isRead) await way.interrupt('before', rpc);
         const answer = await call(request);
-        if (!isRead) await chain.interrupt('after');
+        if (!isRead) await way.interrupt('after', rpc);
         return answer;
       },
     ],
@@ -138,19 +137,7 @@ async function assertWhole(
   gateway: RunningGateway,
   { bridge, driver }: Chain,
 ): Promise<void> {
-  for (const [, ask] of mutations) {
-    const answer = await askPatiently(gateway, ask);
-    assert.deepEqual(await askPatiently(gateway, ask), answer);
-  }
-  const { volumes } = await gateway.client.listVolumes({}, callWithin(10_000));
-  const { snapshots } = await gateway.client.listSnapshots({}, callWithin(10_000));
-  const names = ['copy', 'grown', 'held', 'made', 'plain', 'source', 'tuned'];
-  assert.deepEqual(
-    volumes.map(({ id, state, pending }) => ({ id, state, pending })),
-    names.map(name => ({ id: `a.${name}`, state: 'ready', pending: undefined })),
-  );
-  const attached = volumes.flatMap(({ id, attachments }) => attachments.map(({ state }) => `${id} ${state}`));
-  assert.deepEqual(attached, ['a.plain attached']);
+  const { volumes, snapshots } = await requireComplete(gateway, mutations);
   assert.equal(snapshots.length, 3);
   const { entries } = await driver.calls.controller.ListVolumes({});
   const sizes = entries.map(({ volume }) => Number(volume?.capacity_bytes));

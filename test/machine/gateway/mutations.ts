@@ -1,9 +1,10 @@
+import assert from 'node:assert/strict';
 import { toNodeId } from '../../../src/api/ids.ts';
 import type { VolumeSpec } from '../../../src/api/volume.ts';
 import type { Target } from '../../fakes/faulty-backend/rules.ts';
 import { mounted, volumeSpec } from '../../harness/gateway.ts';
 import type { crashPoints } from '../../fakes/faulty-backend/rules.ts';
-import { runGateway } from '../../harness/gateway/program.ts';
+import { callWithin, runGateway, type RunningGateway } from '../../harness/gateway/program.ts';
 import type { CleanupScope } from '../../harness/temporary.ts';
 import { askAndLose, askPatiently, type Ask } from './process.ts';
 
@@ -26,25 +27,33 @@ const group = (name: string): Ask => {
   const body = { name, volumeIds: ['a.source', 'a.tuned'] };
   return (client, call) => client.createGroup({ groupId: `a.${name}`, body }, call);
 };
-const grown = { requiredBytes: 3 * mebibyte };
 
-/** The requests that make the objects that exist before any fault. */
-export const fixtures: readonly Ask[] = [
+/** The requests that make the objects that exist before any fault, on pools without groups. */
+export const fixturesWithoutGroups: readonly Ask[] = [
   ...['gone', 'source', 'plain', 'held', 'grown', 'tuned'].map(name => create(name)),
   attach('held'),
   snapshot('old'),
-  group('pair'),
 ];
+
+/** The requests that make the objects that exist before any fault. */
+export const fixtures: readonly Ask[] = [...fixturesWithoutGroups, group('pair')];
+
+/** The names of the volumes that exist after all mutations, sorted. */
+export const volumesAfter = ['copy', 'grown', 'held', 'made', 'plain', 'source', 'tuned'];
 
 /** A change of the storage, and the request that causes it. */
 export type Mutation = readonly [Target, Ask];
 
 /**
- * Lists one mutation of each kind, with mutable parameters that the pool accepts. Neighbours use different methods, so
- * that a retry does not meet the next crash.
+ * Lists one mutation of each kind, with mutable parameters that the pool accepts. `unitBytes` is the size of the pool's
+ * smallest volume. Neighbours use different methods, so that a retry does not meet the next crash.
  */
-export function createMutations(mutableParameters: Readonly<Record<string, string>>): readonly Mutation[] {
+export function createMutations(
+  mutableParameters: Readonly<Record<string, string>>,
+  unitBytes = mebibyte,
+): readonly Mutation[] {
   const tuned = { mutableParameters: { ...mutableParameters } };
+  const grown = { requiredBytes: 3 * unitBytes };
   return [
     ['create', create('made')],
     ['delete', (client, call) => client.deleteVolume({ volumeId: 'a.gone' }, call)],
@@ -86,4 +95,55 @@ export async function killInEach(
     await afterKill?.();
     unfinished = ask;
   }
+}
+
+/** The moment of an interruption: before or after the storage does the work of a call. */
+export type Moment = 'before' | 'after';
+
+/** The way of calls to a storage. `interrupt` runs at each call that changes something; an error cuts the call off. */
+export type StorageWay = { interrupt(moment: Moment, call: string): Promise<void> };
+
+type InterruptionPlan = {
+  readonly way: StorageWay;
+  readonly moment: Moment;
+  readonly interrupt: () => Promise<void>;
+};
+
+/** Completes each mutation, with one interruption at each different call with which it changes the storage. */
+export async function interruptEach(
+  gateway: RunningGateway,
+  mutations: readonly Mutation[],
+  { way, moment, interrupt }: InterruptionPlan,
+): Promise<void> {
+  for (const [target, ask] of mutations) {
+    const interrupted = new Set<string>();
+    way.interrupt = async (now, call) => {
+      if (now !== moment || interrupted.has(call)) return;
+      interrupted.add(call);
+      await interrupt();
+    };
+    await askPatiently(gateway, ask);
+    assert.ok(interrupted.size > 0, `"${target}" does not change the storage`);
+  }
+  way.interrupt = async () => {};
+}
+
+/**
+ * Fails unless repeated requests get the same answers, and exactly the required volumes are there. Returns them with the
+ * snapshots.
+ */
+export async function requireComplete(gateway: RunningGateway, mutations: readonly Mutation[]) {
+  for (const [, ask] of mutations) {
+    const answer = await askPatiently(gateway, ask);
+    assert.deepEqual(await askPatiently(gateway, ask), answer);
+  }
+  const { volumes } = await gateway.client.listVolumes({}, callWithin(10_000));
+  const { snapshots } = await gateway.client.listSnapshots({}, callWithin(10_000));
+  assert.deepEqual(
+    volumes.map(({ id, state, pending }) => ({ id, state, pending })),
+    volumesAfter.map(name => ({ id: `a.${name}`, state: 'ready', pending: undefined })),
+  );
+  const attached = volumes.flatMap(({ id, attachments }) => attachments.map(({ state }) => `${id} ${state}`));
+  assert.deepEqual(attached, ['a.plain attached']);
+  return { volumes, snapshots };
 }
