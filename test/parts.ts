@@ -79,6 +79,11 @@ export const parts: Readonly<Record<string, Part>> = {
     seconds: 900,
     proves: ['examples/cinder/', 'test/cinder/', 'src/sdk/'],
   },
+  'cinder-kills': {
+    files: ['test/storage/cinder/crash.test.ts'],
+    seconds: 900,
+    proves: ['examples/cinder/', 'test/cinder/', 'gateway/backends/rest'],
+  },
   bridge: {
     files: ['test/machine/bridge/bridge.test.ts'],
     seconds: 520,

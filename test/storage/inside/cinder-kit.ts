@@ -2,9 +2,9 @@
 
 import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
-import { connectCinder } from '../../../examples/cinder/cinder.ts';
 import { signInto } from '../../../examples/cinder/keystone.ts';
 import { adapter, startCinder } from '../../cinder/cinder.ts';
+import { addType } from '../../cinder/types.ts';
 import { runKit, type KitRun } from '../../fakes/storages/kit.ts';
 import { startVendor } from '../../fakes/storages/reference.ts';
 import { directoryOf } from '../../harness/machine.ts';
@@ -61,9 +61,4 @@ async function revokeTokens(env: Readonly<Record<string, string>>): Promise<void
   const { ok } = await fetch(`${OS_AUTH_URL}/users/${id}`, { method: 'PATCH', headers, body });
   assert.ok(ok);
   await until(async () => (await statusOf()) === 401);
-}
-
-/** Adds a volume type. Cinder ignores specs with a scope that it does not know, such as `test:name`. */
-async function addType(env: Readonly<Record<string, string>>, name: string, specs: object): Promise<void> {
-  await connectCinder(env).send('POST', '/types', { volume_type: { name, extra_specs: specs } });
 }
