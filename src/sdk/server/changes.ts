@@ -45,10 +45,7 @@ export function createChanges(areIndependent = false) {
   };
 }
 
-/**
- * Runs works in the order of their calls: those that change a resource one after another, and those that only read it at the
- * same time as each other, but never beside a change of it.
- */
+/** Runs works in the order of their calls. Reads of a resource run at the same time; each change of it runs alone. */
 function createTurns() {
   const changed = new Map<string, Promise<unknown>>();
   const used = new Map<string, Promise<unknown>>();

@@ -116,7 +116,7 @@ function toChange(c: Context<Env>, { answers }: NamedOperation, input: { readonl
   };
 }
 
-/** The members of a request that name what the new resource is made from. */
+/** The members of a request that name the sources of the new resource. */
 type Sources = {
   readonly source?: { readonly volumeId?: string; readonly snapshotId?: string };
   readonly volumeId?: string;

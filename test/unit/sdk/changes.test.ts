@@ -84,7 +84,7 @@ test('no snapshot is deleted while volumes are made from it, and none is made af
   const copy = (id: string) => request(`/v1/volumes/${id}`, { method: 'PUT', headers, body });
   const begun = async (...expected: readonly string[]): Promise<void> => {
     await poll(async () => steps.length >= expected.length || undefined, { everyMs: 2, timeoutMs: 5_000 });
-    // What begins too early begins by now.
+    // By now a step that does not wait has begun.
     await sleep(20);
     assert.deepEqual(steps, expected);
   };
