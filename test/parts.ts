@@ -84,6 +84,11 @@ export const parts: Readonly<Record<string, Part>> = {
     seconds: 900,
     proves: ['examples/cinder/', 'test/cinder/', 'gateway/backends/rest'],
   },
+  ember: {
+    files: ['test/storage/ember/kit.test.ts'],
+    seconds: 500,
+    proves: ['test/ember/', 'src/bridge/', 'src/sdk/'],
+  },
   bridge: {
     files: ['test/machine/bridge/bridge.test.ts'],
     seconds: 520,

@@ -23,7 +23,8 @@ const tiers: Readonly<Record<string, readonly string[]>> = {
 
 /**
  * Scripts by imported file that a test needs in addition to its tier: Helm renders the chart, promtool tests its
- * alerts, a newer kernel has more than Debian 12's, the modules of ZFS are built, and OpenStack is 200 packages.
+ * alerts, a newer kernel has more than Debian 12's, the modules of ZFS are built, OpenStack is 200 packages, and ember-csi is a
+ * driver on PyPI.
  */
 const fetchedFor: Readonly<Record<string, string>> = {
   'deploy/render.ts': 'deploy/fetch-helm.sh',
@@ -31,6 +32,7 @@ const fetchedFor: Readonly<Record<string, string>> = {
   'test/newer-kernel/kernel.ts': 'test/newer-kernel/packages.sh',
   'test/zfs/zfs.ts': 'test/zfs/packages.sh',
   'test/cinder/cinder.ts': 'test/cinder/packages.sh',
+  'test/ember/ember.ts': 'test/ember/packages.sh',
 };
 
 /** Each of these scripts builds for many minutes. A run with `--minutes` leaves them out, and skips the tests that need them. */

@@ -8,7 +8,7 @@ import { settingsOf } from '../../harness/program.ts';
 // Serves the bridge as a vendor's server is served in tests: with PORT, DIR and TOKEN, and its address on standard output.
 
 const { DIR = '', PORT = '0', TOKEN = '', CSI_ENDPOINT = '', NODE_ID = '' } = process.env;
-const { TOPOLOGIES, ACCESS_TYPES } = process.env;
+const { TOPOLOGIES, ACCESS_TYPES, SIZE_STEP = '1Mi' } = process.env;
 const tokenFile = join(DIR, 'token');
 writeFileSync(tokenFile, TOKEN);
 const { ready } = await startBridge(
@@ -20,7 +20,7 @@ const { ready } = await startBridge(
     'node-id': NODE_ID,
     topologies: TOPOLOGIES,
     'access-types': ACCESS_TYPES,
-    'size-step': '1Mi',
+    'size-step': SIZE_STEP,
   }),
   silentLog,
 );
