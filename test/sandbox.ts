@@ -3,7 +3,7 @@ import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import type { TestContext } from 'node:test';
-import { inOwnMounts, makeTemporaryDirectory, removeTemporaryDirectory } from './harness/machine.ts';
+import { inOwnMounts, makeTemporaryDirectory, noRoot, removeTemporaryDirectory } from './harness/machine.ts';
 
 /** Namespaces of mounts, networks and processes for a storage system that a script starts. */
 export type Sandbox = {
@@ -34,9 +34,10 @@ export const withOwnProcesses = [
 
 const namespaces = ['--net', '--pid', '--fork', '--kill-child'];
 
-/** Returns true if this machine lets the tests make such namespaces. */
-export function canMakeSandbox(): boolean {
-  return spawnSync('unshare', ['--mount', ...namespaces, 'true']).status === 0;
+/** Returns the reason why no sandbox can be made here, or false. */
+export function whyNoSandbox(): string | false {
+  const { status } = spawnSync('unshare', ['--mount', ...namespaces, 'true']);
+  return noRoot || (status === 0 ? false : 'needs namespaces of mounts, networks and processes');
 }
 
 /**

@@ -1,8 +1,7 @@
 import { existsSync } from 'node:fs';
 import type { TestContext } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { canMakeSandbox, startSandbox, type Sandbox } from '../sandbox.ts';
-import { noRoot } from '../harness/machine.ts';
+import { startSandbox, whyNoSandbox, type Sandbox } from '../sandbox.ts';
 import { packagesOf } from '../packages.ts';
 
 /** A Ceph cluster on one machine, with a pool `rbd`; `runTests` runs a file of this folder. */
@@ -13,9 +12,8 @@ export type Ceph = Omit<Sandbox, 'dir'> & {
 
 /** Returns the reason why no Ceph can run here, or false. */
 export function whyNoCeph(): string | false {
-  if (noRoot) return noRoot;
   if (!existsSync(packagesOf('storage'))) return 'needs the packages of Ceph: run test/storage/packages.sh';
-  return canMakeSandbox() ? false : 'needs namespaces of mounts, networks and processes';
+  return whyNoSandbox();
 }
 
 /** Starts a Ceph cluster, which ends with the test and leaves nothing. */

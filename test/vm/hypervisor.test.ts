@@ -1,16 +1,14 @@
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { canMakeSandbox, startSandbox, withOwnProcesses } from '../sandbox.ts';
-import { noRoot } from '../harness/machine.ts';
+import { startSandbox, whyNoSandbox, withOwnProcesses } from '../sandbox.ts';
 import { packages, whyNoMachine } from './packages.ts';
 
 const script = fileURLToPath(new URL('hypervisor/libvirt.sh', import.meta.url));
 const inside = fileURLToPath(new URL('hypervisor/inside.ts', import.meta.url));
-const apart = canMakeSandbox() ? false : 'needs namespaces of mounts, networks and processes';
 
 void test(
   'a hypervisor plugs its volumes into its virtual machines',
-  { skip: noRoot || (whyNoMachine() ?? apart) },
+  { skip: whyNoMachine() ?? whyNoSandbox() },
   async t => {
     const { dir, runTests } = await startSandbox(t, script, packages);
     // A pool opens its directories through /proc.
