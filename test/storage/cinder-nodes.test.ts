@@ -13,7 +13,7 @@ const skip = whyNoCeph() || whyNoCinder || (whyNoMachine() ?? false);
 test("two nodes on separate machines use volumes of OpenStack's Cinder, without Nova", { skip }, async t => {
   const stage = await open(t);
   await t.test('the other node reads the data of the first, and a snapshot taken meanwhile is restored', () =>
-    moveBetweenNodes(stage, pool),
+    moveBetweenNodes(stage, pool, 2 ** 30),
   );
   await t.test('nothing is left once everything is deleted', () => clear(stage));
 });
