@@ -69,9 +69,9 @@ export const parts: Readonly<Record<string, Part>> = {
     seconds: 170,
     proves: ['examples/cinder/', 'test/cinder/', 'node-agent/connectors/rbd.ts'],
   },
-  'cinder-lio': {
-    files: ['test/storage/cinder-lio.test.ts'],
-    seconds: 400,
+  'cinder-lvm': {
+    files: ['test/storage/cinder/lvm.test.ts'],
+    seconds: 250,
     proves: ['examples/cinder/', 'test/cinder/', 'node-agent/connectors/iscsi'],
   },
   cinder: {

@@ -1,16 +1,19 @@
 #!/bin/sh
-# Runs OpenStack's Cinder on a Ceph cluster, in the caller's namespaces: cinder.sh PACKAGES CEPH_CONF.
+# Runs OpenStack's Cinder in the caller's namespaces: cinder.sh DIRECTORY PACKAGES [CEPH_CONF].
+# Its volumes are images of this Ceph cluster, or else thin volumes of LVM in the machine of volume-machine.ts.
 # Prints "ready" on standard output, and runs until it is killed.
 set -eu
 . "$(dirname "$0")/../until-done.sh"
-# In memory, and in the namespace of mounts alone. Every user may enter it.
-dir=/mnt
+dir=$1
+remote=$(realpath "$(dirname "$0")/remote-command.py")
+ip link set lo up
 # RabbitMQ reads the processes of its own namespace.
 mount -t proc proc /proc
-mount -t overlay overlay -o "ro,lowerdir=$1/usr:/usr" /usr
+mount -t overlay overlay -o "ro,lowerdir=$2/usr:/usr" /usr
+# In memory, and in the namespace of mounts alone. Every user may enter it.
 mount -t tmpfs -o mode=755 tmpfs "$dir"
 cd "$dir"
-export HOME="$dir" CEPH_CONF="$2"
+export HOME="$dir" CEPH_CONF="${3-}"
 address=127.0.0.1
 postgres=$(ls -d /usr/lib/postgresql/*/bin | tail -n 1)
 
@@ -60,7 +63,7 @@ state_path = $dir/state
 api_paste_config = /usr/share/cinder-common/api-paste.ini
 osapi_volume_listen = $address
 osapi_volume_workers = 1
-enabled_backends = rbd
+enabled_backends = volumes
 default_volume_type = __DEFAULT__
 rpc_response_timeout = 60
 service_down_time = 600
@@ -82,19 +85,47 @@ password = secret
 token_cache_time = 10
 [oslo_concurrency]
 lock_path = $dir/run
-[rbd]
+[volumes]
+volume_backend_name = volumes
+max_over_subscription_ratio = 1000
+suppress_requests_ssl_warnings = true
+END
+probe=true
+if [ -n "$CEPH_CONF" ]; then
+  cat >>cinder.conf <<END
 volume_driver = cinder.volume.drivers.rbd.RBDDriver
-volume_backend_name = rbd
 rbd_pool = rbd
 rbd_ceph_conf = $CEPH_CONF
 rbd_user = admin
-max_over_subscription_ratio = 1000
 rbd_flatten_volume_from_snapshot = false
-suppress_requests_ssl_warnings = true
 END
+else
+  cat >>cinder.conf <<END
+volume_driver = cinder.volume.drivers.lvm.LVMVolumeDriver
+volume_group = cinder-volumes
+lvm_type = thin
+lvm_conf_file = none
+target_helper = lioadm
+target_protocol = iscsi
+target_ip_address = 10.0.2.15
+iscsi_secondary_ip_addresses = 10.0.2.16
+END
+  # The virtual machine answers here. It drops packets that have its own address as their source.
+  ip route add local 10.0.2.15 dev lo src 127.0.0.1
+  # Cinder computes too long on emulated processors, so only the commands of its driver run there.
+  mkdir bin
+  for name in pvs vgs lvs lvcreate lvchange lvdisplay lvextend lvremove cinder-rtstool; do
+    ln -s "$remote" "bin/$name"
+  done
+  probe='cinder-rtstool verify'
+  PATH=$dir/bin:$PATH
+fi
 mkdir state
 cinder-manage --config-file cinder.conf db sync >db.out 2>&1
-for name in scheduler volume api; do "cinder-$name" --config-file "$dir/cinder.conf" >"$name.out" 2>&1 & done
+start() { exec "cinder-$1" --config-file "$dir/cinder.conf" >"$1.out" 2>&1; }
+for name in scheduler api; do start "$name" & done
+# The driver gives up if its machine has not started yet.
+(until_done timeout 10 $probe && start volume) &
 until_done curl --silent --fail "http://$address:8776/"
 
 # The catalog tells users the address of Cinder.

@@ -7,13 +7,23 @@ import { noPostgres } from '../harness/postgres.ts';
 import { packagesOf } from '../packages.ts';
 import { startScript } from '../sandbox.ts';
 
-const packages = packagesOf('cinder');
-const script = fileURLToPath(new URL('cinder.sh', import.meta.url));
+/** The packages of OpenStack. */
+export const packages = packagesOf('cinder');
+/** The script that runs Cinder. */
+export const script = fileURLToPath(new URL('cinder.sh', import.meta.url));
 
-/** The reason why no Cinder can run beside Ceph here, or false. */
+/** The reason why no Cinder can run here, or false. */
 export const whyNoCinder: string | false = existsSync(packages)
   ? noPostgres
   : 'needs the packages of OpenStack: run test/cinder/packages.sh';
+
+/** The variables of `adapter` that name the OpenStack project. */
+export const project = {
+  OS_AUTH_URL: 'http://127.0.0.1:5000/v3',
+  OS_USERNAME: 'admin',
+  OS_PASSWORD: 'secret',
+  OS_PROJECT_NAME: 'admin',
+};
 
 /** The server of examples/cinder, as a command that ends with its parent process, even if a test is killed. */
 export const adapter = [
@@ -38,14 +48,6 @@ export async function startCinder(
   const key = join(dir, 'key');
   writeFileSync(key, execFileSync('ceph', ['auth', 'get-key', 'client.admin']), { mode: 0o600 });
   const apart = ['unshare', '--mount', '--pid', '--fork', '--kill-child'];
-  await startScript(t, [...apart, 'sh', script, packages, CEPH_CONF]).ready;
-  return {
-    OS_AUTH_URL: 'http://127.0.0.1:5000/v3',
-    OS_USERNAME: 'admin',
-    OS_PASSWORD: 'secret',
-    OS_PROJECT_NAME: 'admin',
-    PROTOCOLS: 'rbd',
-    CEPH_CONF,
-    CEPH_KEY: key,
-  };
+  await startScript(t, [...apart, 'sh', script, '/mnt', packages, CEPH_CONF]).ready;
+  return { ...project, PROTOCOLS: 'rbd', CEPH_CONF, CEPH_KEY: key };
 }

@@ -18,7 +18,7 @@ export async function startBox(
   const root = makeTemporaryDirectory();
   const stack = stackOf(t);
   stack.defer(() => removeTemporaryDirectory(root));
-  const path = fileURLToPath(new URL(`inside/${file}`, import.meta.url));
+  const path = fileURLToPath(new URL(file, import.meta.url));
   const box = await startServant(inside, [path, root], env);
   stack.defer(() => box.end());
   return { box, root };

@@ -37,7 +37,7 @@ test('two nodes on separate machines use the images and shares of a Ceph cluster
 async function open(t: TestContext, ceph: Ceph): Promise<Stage> {
   const fleet = openFleet(t, 0);
   const [{ box }, one, two] = await Promise.all([
-    startBox(t, ceph, 'box.ts'),
+    startBox(t, ceph, 'inside/box.ts'),
     fleet.startNode(1, ceph.network),
     fleet.startNode(2, ceph.network),
   ]);

@@ -14,7 +14,7 @@ test('csi-sanity finds no failure with images of Ceph on a node that maps them',
   const ceph = await startCeph(t);
   const directory = directoryOf(t);
   buildTools(tools, directory);
-  const { box, root } = await startBox(t, ceph, 'sanity-gateway.ts');
+  const { box, root } = await startBox(t, ceph, 'inside/sanity-gateway.ts');
   const { port } = new URL(await box.ask<string>('address'));
   await runInMachine(t, ['test/vm/guest/ceph-sanity.guest.ts'], {
     network: ceph.network,

@@ -23,7 +23,7 @@ async function open(t: TestContext): Promise<Stage> {
   const ceph = await startCeph(t);
   const fleet = openFleet(t, 0);
   const [{ box }, one, two] = await Promise.all([
-    startBox(t, ceph, 'cinder-box.ts'),
+    startBox(t, ceph, 'inside/cinder-box.ts'),
     fleet.startNode(1, ceph.network),
     fleet.startNode(2, ceph.network),
   ]);

@@ -49,6 +49,8 @@ export type MachinePlan = {
   readonly silentMs: number;
   readonly parameters?: readonly string[];
   readonly network?: readonly string[];
+  /** TCP ports of the machine that are open in the network at 10.0.2.15, which has to be an address of the network. */
+  readonly ports?: readonly number[];
   /** The cables to other machines; each has its own socket and the other end's. */
   readonly cables?: readonly Cable[];
   /** The path of a file that is a disk of the machine. */
@@ -160,13 +162,14 @@ export const kernelParameters: readonly string[] = [
 ];
 
 function qemuArgs({ kernel, initrd, log, monitor, command, root, ...plan }: Boot): readonly string[] {
-  const { parameters = [], network = [], cables = [], disk } = plan;
+  const { parameters = [], network = [], ports = [], cables = [], disk } = plan;
+  const forwards = ports.map(port => `,hostfwd=tcp:10.0.2.15:${port}-:${port}`).join('');
   const words = ['/bin/sh', start, project, ...command].map(word => `"${word}"`);
   return [
     ['-L', pathOf('usr/share/qemu'), '-L', pathOf('usr/share/seabios')],
     ['-nodefaults', '-no-user-config', '-display', 'none', '-no-reboot'],
     network.length > 0
-      ? ['-netdev', 'user,id=net', '-device', 'virtio-net-pci,netdev=net,romfile=']
+      ? ['-netdev', `user,id=net${forwards}`, '-device', 'virtio-net-pci,netdev=net,romfile=']
       : ['-nic', 'none'],
     ['-machine', 'q35', '-accel', 'tcg,thread=multi', '-cpu', 'Nehalem,+rdrand', '-smp', '1', '-m', '2G'],
     ['-kernel', kernel.image, '-initrd', initrd],

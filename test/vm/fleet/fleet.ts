@@ -54,7 +54,7 @@ export function openFleet(t: TestContext, peers: number) {
   const all = Array.from({ length: peers }, (_, index) => index + 1);
   const start = async (
     role: string,
-    plan: Pick<Parameters<typeof startMachine>[0], 'cables' | 'disk' | 'network' | 'root'>,
+    plan: Pick<Parameters<typeof startMachine>[0], 'cables' | 'disk' | 'network' | 'ports' | 'root'>,
   ) => {
     const command = [process.execPath, servantOf, role];
     const boot = () => {
@@ -85,6 +85,9 @@ export function openFleet(t: TestContext, peers: number) {
     /** Starts a machine in a network that has the storage; `network` is the beginning of a command that runs there. */
     startNode: (number: number, network: readonly string[]): Promise<MachineServant> =>
       start(`network-n${number}`, { network }),
+    /** Starts a node that also has the volumes of Cinder's LVM driver; the network reaches its target and its commands. */
+    startVolumes: (network: readonly string[]): Promise<MachineServant> =>
+      start('volumes-n1', { network, ports: [3260, 7000] }),
   };
 }
 

@@ -17,6 +17,7 @@ async function open(): Promise<object> {
   const [link = '', ...name] = role.split('-');
   if (link === 'node') execFileSync('modprobe', ['virtio_blk']);
   else if (link === 'network') joinNetwork();
+  else if (link === 'volumes') await (await import('../../cinder/volume-machine.ts')).openVolumes();
   else return openPeer(Number(role));
   return openNode(name.join('-'));
 }

@@ -1,0 +1,40 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { connectCinder } from '../../examples/cinder/cinder.ts';
+import { openGateway } from '../vm/fleet/gateway.ts';
+import { adapter } from './cinder.ts';
+
+type Variables = Readonly<Record<string, string>>;
+
+/** Opens a gateway with a pool `cinder` over examples/cinder, which gets the variables. Both end with this process. */
+export async function openPool(root: string, variables: Variables) {
+  await untilPlacing(variables);
+  const TOKEN = 'a-token-for-a-first-try';
+  const token = join(root, 'token');
+  writeFileSync(token, TOKEN);
+  const [program = '', ...args] = adapter;
+  const server = spawn(program, args, {
+    env: { ...process.env, ...variables, DIR: join(root, 'records'), TOKEN },
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  const [line] = (await once(createInterface({ input: server.stdout }), 'line')) as [string];
+  const url = line.replace('listening on ', '');
+  return openGateway(root, { cinder: { backend: 'rest', url, token } });
+}
+
+/** Waits until Cinder places volumes, which it does once its driver has told the free space. */
+async function untilPlacing(variables: Variables): Promise<void> {
+  const cinder = connectCinder(variables);
+  const countPools = async (): Promise<number> => {
+    const { pools } = (await cinder.send('GET', '/scheduler-stats/get_pools')) as {
+      readonly pools: object[];
+    };
+    return pools.length;
+  };
+  // While Cinder starts, a busy Keystone may miss a time limit of Cinder's.
+  while ((await countPools().catch(() => 0)) === 0) await sleep(1_000);
+}
