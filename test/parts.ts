@@ -80,7 +80,7 @@ export const parts: Readonly<Record<string, Part>> = {
     proves: ['examples/cinder/', 'test/cinder/', 'src/sdk/'],
   },
   'cinder-kills': {
-    files: ['test/storage/cinder/crash.test.ts'],
+    files: ['test/storage/cinder/crash.test.ts', 'test/storage/cinder/model.test.ts'],
     seconds: 900,
     proves: ['examples/cinder/', 'test/cinder/', 'gateway/backends/rest'],
   },

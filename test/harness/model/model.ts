@@ -52,8 +52,8 @@ export interface Model {
   isWritable(id: string): boolean;
 }
 
-/** Creates an empty model. */
-export function createModel(): Model {
+/** Creates an empty model. `snapshotsHoldVolumes`: the storage keeps a volume as long as it has snapshots. */
+export function createModel(snapshotsHoldVolumes = false): Model {
   const volumes = new Map<string, ModelVolume>();
   const snapshots = new Map<string, ModelSnapshot>();
   const groups = new Map<string, ModelGroup>();
@@ -62,12 +62,16 @@ export function createModel(): Model {
   const copying = (id: string): Operation | undefined =>
     [...open.values()].find(operation => sourcesOf(operation).includes(id));
 
+  /** Lists the snapshots that prevent the deletion of a volume. */
+  const snapshotsOf = (id: string): readonly string[] =>
+    snapshotsHoldVolumes ? [...snapshots].filter(([, { of }]) => of === id).map(([held]) => held) : [];
+
   /** Finds an open request that the operation needs. */
   function blocking(operation: Operation): Operation | undefined {
     const { id, kind } = operation;
     const needed = sourcesOf(operation).flatMap(source => [`life ${source}`, `size ${source}`]);
     needed.push(kind === 'create' ? `size ${id}` : `life ${id}`);
-    if (kind === 'delete') needed.push(`nodes ${id}`);
+    if (kind === 'delete') needed.push(`nodes ${id}`, ...snapshotsOf(id).map(held => `life ${held}`));
     const others = needed.filter(aspect => aspect !== aspectOf(operation));
     const found = others.map(aspect => open.get(aspect)).find(other => other !== undefined);
     return found ?? (['delete', 'uncut', 'expand'].includes(kind) ? copying(id) : undefined);
@@ -115,7 +119,8 @@ export function createModel(): Model {
     expect(operation) {
       const { kind, id } = operation;
       const volume = volumes.get(id);
-      if (kind === 'delete') return volume?.node === undefined ? 'ok' : 'FAILED_PRECONDITION';
+      if (kind === 'delete')
+        return volume?.node === undefined && snapshotsOf(id).length === 0 ? 'ok' : 'FAILED_PRECONDITION';
       if (open.has(aspectOf(operation)) || undoes.has(kind)) return 'ok';
       if (kind === 'create') return expectCreate(operation);
       if (kind === 'snapshot') return expectCut(operation);

@@ -5,11 +5,10 @@ import type { Volume } from '../../../src/api/volume.ts';
 import { clusters, mounted, volumeSpec, type Gateway } from '../gateway.ts';
 import { areApart, type Model } from './model.ts';
 import type { Event, Operation, Zone } from './operations.ts';
-import type { ModelStorage } from './storage.ts';
+import { toBytes, type ModelStorage } from './storage.ts';
 import { crash, type World } from './world.ts';
 
-/** The bytes of a size unit, and the distance of slots. */
-export const mebibyte = 2 ** 20;
+/** The distance of slots. */
 export const slotBytes = 16_384;
 
 export type Command = AsyncCommand<Model, World>;
@@ -32,7 +31,7 @@ async function play(event: Event, model: Model, world: World): Promise<void> {
   const { at } = event;
   if (event.kind === 'sweep') await sweep(world, at);
   if (event.kind === 'list') await checkList(model, world.gateway(at));
-  if (event.kind === 'write') write(event, model, world);
+  if (event.kind === 'write') await write(event, model, world);
   if (event.kind === 'pair') await askBoth(event.operations, model, world);
   if (event.kind === 'ask' && event.crash) world.crashAt(at, event.crash);
   if (event.kind === 'ask') await askOnce(event.operation, model, { world, at });
@@ -107,11 +106,8 @@ async function endOf(operation: Operation, { world, at }: Target): Promise<Outco
   }
 }
 
-async function ask(
-  operation: Operation,
-  gateway: Gateway,
-  { mutable, readonly, nodeIdOf = name => name }: ModelStorage,
-): Promise<unknown> {
+async function ask(operation: Operation, gateway: Gateway, storage: ModelStorage): Promise<unknown> {
+  const { mutable, readonly, nodeIdOf = name => name } = storage;
   const { id, kind } = operation;
   const [, name = ''] = id.split('.');
   if (kind === 'delete') return gateway.volumes.delete(clusters.a, id);
@@ -125,7 +121,7 @@ async function ask(
       ...inZone(operation.zone),
     });
   if (kind === 'modify') return gateway.changes.modify(clusters.a, id, { [mutable]: operation.tier });
-  const requiredBytes = 'size' in operation ? operation.size * mebibyte : 0;
+  const requiredBytes = 'size' in operation ? toBytes(storage, operation.size) : 0;
   if (kind === 'expand') return gateway.changes.expand(clusters.a, id, { requiredBytes });
   if (kind === 'create') {
     const source = operation.from === undefined ? undefined : sourceOf(operation.from);
@@ -151,10 +147,14 @@ function sourceOf(id: string) {
     : ({ kind: 'volume', volumeId: id } as const);
 }
 
-function write({ id, slot, value }: Event & { kind: 'write' }, model: Model, world: World): void {
+async function write(
+  { id, slot, value }: Event & { kind: 'write' },
+  model: Model,
+  world: World,
+): Promise<void> {
   const volume = model.volumes.get(id);
   if (!volume || !model.isWritable(id)) return;
-  world.storage.write(id, slot * slotBytes, Uint8Array.of(value));
+  await world.storage.write(id, slot * slotBytes, Uint8Array.of(value));
   model.volumes.set(id, { ...volume, content: new Map(volume.content).set(slot, value) });
 }
 

@@ -6,7 +6,10 @@ import { zones } from './model.ts';
 import type { Zone } from './operations.ts';
 
 /** The storage of a world's gateways, with the views and controls of a test. */
-export type ModelStorage = Pick<MemoryBackend, 'read' | 'write'> & {
+export type ModelStorage = {
+  /** Reads and writes the data of a volume, as a node would, without an attachment. */
+  read(id: string, offset: number, length: number): Uint8Array | Promise<Uint8Array>;
+  write(id: string, offset: number, bytes: Uint8Array): void | Promise<void>;
   /** Opens it without faults, for one life of a gateway. */
   open(): Promise<Backend>;
   /** Returns the nodes that can reach each volume now. */
@@ -20,6 +23,10 @@ export type ModelStorage = Pick<MemoryBackend, 'read' | 'write'> & {
   readonly topologyOf?: (zone: Zone) => readonly object[];
   /** Makes the id of a node of its name; absent: they are equal. */
   readonly nodeIdOf?: (name: string) => string;
+  /** The unit of the sizes of volumes; absent: a mebibyte. */
+  readonly unitBytes?: number;
+  /** True if a volume with snapshots cannot be deleted. */
+  readonly snapshotsHoldVolumes?: boolean;
   /** The mutable parameter that is modified. */
   readonly mutable: string;
   /** True if nodes only read, because the storage cannot copy volumes during writes. */
@@ -29,6 +36,11 @@ export type ModelStorage = Pick<MemoryBackend, 'read' | 'write'> & {
   /** Ends the storage's own faults. */
   calm?(): Promise<void>;
 };
+
+/** Converts the size of a model's volume to bytes. */
+export function toBytes({ unitBytes = 2 ** 20 }: ModelStorage, size: number): number {
+  return size * unitBytes;
+}
 
 /** Opens a memory backend with a zone a and a zone b. */
 export async function openMemoryStorage(): Promise<ModelStorage> {

@@ -23,8 +23,3 @@ export async function restartServer({ server }: Chain): Promise<void> {
   await server.kill();
   await server.start();
 }
-
-/** The settings of a pool over the server. The file with its token is in the gateway's directory. */
-export function poolOver({ server }: Chain) {
-  return { url: server.url, token: 'token', tries: 2, breakFor: '200ms' };
-}

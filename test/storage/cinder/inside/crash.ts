@@ -30,7 +30,7 @@ import {
 } from '../../../machine/gateway/mutations.ts';
 import { askPatiently, listAll, prepareDirectory, type Ask } from '../../../machine/gateway/process.ts';
 import { ask, readImage, writeImage } from '../../inside/cluster.ts';
-import { poolOver, restartServer, startChain, type Chain, type Environment } from './chain.ts';
+import { restartServer, startChain, type Chain, type Environment } from './chain.ts';
 import { killBusyDriver, killDriver } from './processes.ts';
 
 const mutations = createMutations({ type: 'tuned' }, gibibyte)
@@ -118,8 +118,10 @@ function repeatRefused(change: Ask): Ask {
 async function prepare(t: TestContext, env: Environment): Promise<Stage> {
   const chain = await startChain(t, env);
   const pool = `p${pools++}`;
-  const directory = await prepareDirectory(t, { [pool]: { backend: 'rest', ...poolOver(chain) } });
-  writeFileSync(join(directory, 'token'), chain.server.token);
+  const { url, token } = chain.server;
+  const rest = { backend: 'rest', url, token: 'token', tries: 2, breakFor: '200ms' };
+  const directory = await prepareDirectory(t, { [pool]: rest });
+  writeFileSync(join(directory, 'token'), token);
   const first = await runGateway(t, { directory, faults: [] });
   for (const fixture of fixturesWithoutGroups) await askPatiently(first, fixture);
   await first.end('SIGKILL');
