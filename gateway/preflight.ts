@@ -65,7 +65,7 @@ export async function throwAllFaults(
   notices?: Notices,
 ): Promise<never> {
   const own = startFaultsOf(error);
-  const known = own.map(describeStartFault).join('\n');
+  const known = own.map(one => describeStartFault(one)).join('\n');
   const findings = await withNotice(inspectGateway(config), waiting, notices);
   const others = findings.flatMap(({ part, faults }) =>
     describeFaults({ part, faults: faults.filter(fault => !known.includes(fault)) }),

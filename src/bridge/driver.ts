@@ -76,7 +76,14 @@ async function readPlugin(
     throw new Error(
       `the driver "${name}" has no controller service; give the socket of its controller plugin`,
     );
-  const controller = await calls.controller.ControllerGetCapabilities({}, timeoutMs);
+  const controller = await calls.controller
+    .ControllerGetCapabilities({}, timeoutMs)
+    .catch((error: unknown) => {
+      if (!(error instanceof Problem && error.code === 'UNIMPLEMENTED')) throw error;
+      throw new Error(
+        `the driver "${name}" does not serve its controller there; give the socket of its controller plugin, not of its node plugin`,
+      );
+    });
   for (const { rpc } of controller.capabilities) offered.add(rpc?.type ?? '');
   if (!offered.has('CREATE_DELETE_VOLUME'))
     throw new Error(`the driver "${name}" does not create volumes (CREATE_DELETE_VOLUME)`);

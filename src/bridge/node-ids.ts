@@ -19,7 +19,7 @@ export function parseNodeIdRule(rule: string): NodeIdRule {
       const found = kind === 'name' ? spec.name : partOf(spec.providerId, index);
       if (found) return found;
       throw preconditionProblem(
-        `the report of node "${id}" has nothing for "${token}" of the rule "${rule}": its cluster must report ${kind === 'name' ? 'its name' : "its provider's id"}`,
+        `the report of node "${id}" has nothing for "${token}" of the bridge's --node-id "${rule}": its cluster must report ${kind === 'name' ? 'its name' : "its provider's id"}`,
       );
     });
 }

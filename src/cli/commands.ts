@@ -194,7 +194,7 @@ function program<T extends SettingsTable>(name: string, { settings, start, ...mo
     async run(config: SettingsOf<T>) {
       const format = config['log-format'] as LogFormat | undefined;
       const log = createLog(name, config['log-level'] as LogLevel, { write: writeTogether(), format });
-      await runProgram({ ...more, name, log, start: () => start(config, log) });
+      await runProgram({ ...more, name, log, settings: config, start: () => start(config, log) });
     },
   };
 }

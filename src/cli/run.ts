@@ -143,7 +143,7 @@ async function run([name, ...argv]: readonly string[], level: Level, io: Io): Pr
   try {
     return (await loaded.run(values as never, io)) ?? undefined;
   } catch (error) {
-    return fail([describeStartFault(error)], path);
+    return fail([describeStartFault(error, values)], path);
   }
 }
 

@@ -1,6 +1,8 @@
 import {
   Client,
+  connectivityState,
   credentials,
+  status,
   type MethodDefinition,
   type ServiceDefinition,
   type ServiceError,
@@ -90,7 +92,7 @@ function call(client: Client, method: Method, { request, deadline }: CallArgumen
   const { path, requestSerialize: write, responseDeserialize: read } = method;
   return new Promise((resolve, reject) => {
     client.makeUnaryRequest(path, write, read, request, { deadline }, (error, answer) => {
-      if (error) reject(toProblem(error));
+      if (error) reject(toProblem(client, error));
       else resolve(answer);
     });
   });
@@ -106,12 +108,16 @@ async function* stream(
   try {
     yield* messages;
   } catch (error) {
-    throw toProblem(error as ServiceError);
+    throw toProblem(client, error as ServiceError);
   } finally {
     messages.cancel();
   }
 }
 
-function toProblem(error: ServiceError): Problem {
+function toProblem(client: Client, error: ServiceError): Problem {
+  const channel = client.getChannel();
+  // Without a connection the details are words of the library.
+  if (error.code === status.UNAVAILABLE && channel.getConnectivityState(false) !== connectivityState.READY)
+    return new Problem('UNAVAILABLE', `nothing answers at "${channel.getTarget()}"`, error);
   return new Problem(codesByNumber.get(error.code) ?? 'UNAVAILABLE', error.details, error);
 }

@@ -18,6 +18,8 @@ export type ProgramRun = {
   readonly name: string;
   readonly log: Log;
   readonly start: () => Promise<RunningProgram>;
+  /** The program's settings by their flags. */
+  readonly settings?: object;
   readonly announce?: (running: RunningProgram) => void;
 };
 
@@ -31,7 +33,7 @@ const defaultCloseTimeoutMs = 15_000;
  * error, when the program does not start. After a first SIGTERM it continues until it is released. It ends at once
  * when its parent process (connected by IPC) has ended.
  */
-export async function runProgram({ name, log, start, announce }: ProgramRun): Promise<void> {
+export async function runProgram({ name, log, start, settings, announce }: ProgramRun): Promise<void> {
   // The parent may end before the program starts, or while it is starting.
   process.once('disconnect', () => process.exit(1));
   if (process.connected === false) process.exit(1);
@@ -42,7 +44,7 @@ export async function runProgram({ name, log, start, announce }: ProgramRun): Pr
     const { isReported } = error as { readonly isReported?: boolean };
     if (!isReported)
       for (const fault of startFaultsOf(error))
-        process.stderr.write(`fairlead ${name}: ${describeStartFault(fault)}\n`);
+        process.stderr.write(`fairlead ${name}: ${describeStartFault(fault, settings)}\n`);
     process.exit(1);
   }
   let closing = false;
@@ -91,9 +93,15 @@ export function startFaultsOf(error: unknown): readonly unknown[] {
   return error instanceof AggregateError ? error.errors : [error];
 }
 
-/** Describes a system error as one short sentence, and any other error by its message on one line. */
-export function describeStartFault(error: unknown): string {
-  return describe(error).replaceAll(/\s*\n\s*/g, ' ');
+/**
+ * Describes a system error as one short sentence, and any other error by its message on one line. A file that one of the
+ * settings names is described with its flag.
+ */
+export function describeStartFault(error: unknown, settings: object = {}): string {
+  const { path } = Object(error) as { readonly path?: unknown };
+  const [flag] = Object.entries(settings).find(([, value]) => path !== undefined && value === path) ?? [];
+  const subject = flag === undefined ? '' : `--${flag}: `;
+  return subject + describe(error).replaceAll(/\s*\n\s*/g, ' ');
 }
 
 function describe(error: unknown): string {

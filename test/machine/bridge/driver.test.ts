@@ -288,3 +288,12 @@ test('records of one driver are refused to another, and an unknown directory of 
     /records of the driver "other\.example"/,
   );
 });
+
+test('the socket of a node plugin is refused, and the message asks for the other one', async t => {
+  const { socketPath } = await serveCsi(t, { node: {} });
+  const dir = temporaryDirectory(t);
+  writeFileSync(join(dir, 'token'), 'token');
+  const flags = { 'csi-endpoint': `unix://${socketPath}`, dir, 'token-file': join(dir, 'token') };
+  const starting = startBridge(settingsOf(bridgeSettings, flags), silentLog);
+  await assert.rejects(starting, /"csi\.test" does not serve its controller there; give the socket of its/);
+});

@@ -8,7 +8,7 @@ import { silentLog } from '../../../src/lib/log.ts';
 import { isSocketAnswered, lockSocketDirectory } from '../../../src/lib/unix-socket.ts';
 import type { UnaryCall } from '../../../src/csi/call.ts';
 import { exec } from '../../../src/lib/exec.ts';
-import { serveCsi } from '../../harness/csi-serving.ts';
+import { clientOf, serveCsi } from '../../harness/csi-serving.ts';
 import { temporaryDirectory } from '../../harness/temporary.ts';
 
 const attached = { volume_id: 'a.x', node_id: 'n' };
@@ -155,4 +155,12 @@ test('a call that never ends does not delay the close, and its signal is aborted
   await server.close();
   await refused;
   assert.equal(signal.aborted, true);
+});
+
+test('a call of a socket that nothing serves names the socket', async t => {
+  const socket = join(temporaryDirectory(t), 'missing.sock');
+  await assert.rejects(clientOf(t, socket).identity.Probe({}), {
+    code: 'UNAVAILABLE',
+    detail: `nothing answers at "unix://${socket}"`,
+  });
 });

@@ -72,3 +72,11 @@ for (const [fault, sentence] of faults)
     const error = typeof fault === 'object' ? Object.assign(new Error('message'), fault) : fault;
     assert.equal(describeStartFault(error), sentence);
   });
+
+test('a fault of a file that a setting names begins with the flag', () => {
+  const fault = Object.assign(new Error('message'), { code: 'EACCES', path: '/x' });
+  const named = { dir: '/y', 'token-file': '/x' };
+  assert.equal(describeStartFault(fault, named), '--token-file: "/x" cannot be used: permission denied');
+  assert.equal(describeStartFault(fault, { dir: '/y' }), '"/x" cannot be used: permission denied');
+  assert.equal(describeStartFault(new Error('why'), { dir: undefined }), 'why');
+});
