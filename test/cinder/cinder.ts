@@ -17,6 +17,9 @@ export const whyNoCinder: string | false = existsSync(packages)
   ? noPostgres
   : 'needs the packages of OpenStack: run test/cinder/packages.sh';
 
+/** The variables of tests that repeat requests for longer than Cinder waits for a driver that has died. */
+export const patience = { PATIENCE_MS: '180000' };
+
 /** The variables of `adapter` that name the OpenStack project. */
 export const project = {
   OS_AUTH_URL: 'http://127.0.0.1:5000/v3',

@@ -3,8 +3,8 @@ import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { connectCinder } from '../../examples/cinder/cinder.ts';
+import { poll } from '../../src/lib/concurrency.ts';
 import { openGateway } from '../vm/fleet/gateway.ts';
 import { adapter } from './cinder.ts';
 
@@ -21,7 +21,11 @@ export async function openPool(root: string, variables: Variables) {
     env: { ...process.env, ...variables, DIR: join(root, 'records'), TOKEN },
     stdio: ['ignore', 'pipe', 'inherit'],
   });
-  const [line] = (await once(createInterface({ input: server.stdout }), 'line')) as [string];
+  const [line] = (await Promise.race([
+    once(createInterface({ input: server.stdout }), 'line'),
+    once(server, 'close'),
+  ])) as unknown[];
+  if (typeof line !== 'string') throw new Error(`examples/cinder ended with ${line} before it listened`);
   const url = line.replace('listening on ', '');
   return openGateway(root, { cinder: { backend: 'rest', url, token } });
 }
@@ -29,12 +33,15 @@ export async function openPool(root: string, variables: Variables) {
 /** Waits until Cinder places volumes, which it does once its driver has told the free space. */
 async function untilPlacing(variables: Variables): Promise<void> {
   const cinder = connectCinder(variables);
-  const countPools = async (): Promise<number> => {
+  let failure: unknown;
+  const hasPools = async (): Promise<true | undefined> => {
     const { pools } = (await cinder.send('GET', '/scheduler-stats/get_pools')) as {
       readonly pools: object[];
     };
-    return pools.length;
+    return pools.length > 0 || undefined;
   };
   // While Cinder starts, a busy Keystone may miss a time limit of Cinder's.
-  while ((await countPools().catch(() => 0)) === 0) await sleep(1_000);
+  const tryPools = () => hasPools().catch((error: unknown) => void (failure = error));
+  if (await poll(tryPools, { everyMs: 1_000, timeoutMs: 300_000 })) return;
+  throw new Error(`Cinder places no volumes after 5 minutes; its last error: ${failure ?? 'none'}`);
 }

@@ -17,6 +17,6 @@ export X_CSI_PERSISTENCE_CONFIG="{\"storage\": \"db\", \"connection\": \"sqlite:
 export X_CSI_BACKEND_CONFIG="{\"name\": \"rbd\", \"driver\": \"RBD\", \"rbd_user\": \"admin\", \"rbd_pool\": \"rbd\",
   \"rbd_ceph_conf\": \"$CEPH_CONF\", \"rbd_flatten_volume_from_snapshot\": false}"
 /usr/bin/python3 -W ignore "$3/python/bin/ember-csi" >"$1/out" 2>&1 &
-until_done test -S "$1/csi.sock"
+until_done test -S "$1/csi.sock" || { cat "$1/out" >&2 && exit 1; }
 echo ready
 wait

@@ -23,10 +23,10 @@ import { askOnce, listAll, slotBytes, type Command } from './play.ts';
 import { toBytes, type ModelStorage } from './storage.ts';
 import { openWorld, type World } from './world.ts';
 
-const { MODEL_RUNS: runs, MODEL_PATH: path, MODEL_REPLAY: replay } = process.env;
+const { MODEL_RUNS: runs, MODEL_PATH: path, MODEL_REPLAY: replay, PATIENCE_MS } = process.env;
 const slots = 8;
 /** The time that open requests may take once no more faults happen. */
-const patienceMs = 180_000;
+const patienceMs = Number(PATIENCE_MS ?? 10_000);
 const contentBytes = slots * slotBytes;
 
 type Play = {

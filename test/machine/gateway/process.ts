@@ -18,8 +18,7 @@ import type { CleanupScope } from '../../harness/temporary.ts';
 export const leaseMs = 1_000;
 /** The interval of a sidecar's retries; in a cluster it is seconds. */
 const retryMs = 100;
-/** Longer than Cinder waits for a driver that has died. */
-const patienceMs = 180_000;
+const patienceMs = Number(process.env['PATIENCE_MS'] ?? 60_000);
 
 /** A request of a cluster. */
 export type Ask = (client: StorageClient, call: Call) => Promise<unknown>;
@@ -47,7 +46,7 @@ export function askPatiently<T>(
   return untilFinal(call => ask(client, call));
 }
 
-/** Repeats work after every failure that is not final, by default for at most three minutes. */
+/** Repeats work after every failure that is not final, by default for at most PATIENCE_MS, or a minute. */
 export async function untilFinal<T>(work: (call: Call) => Promise<T>, maxMs = patienceMs): Promise<T> {
   const deadlineMs = Date.now() + maxMs;
   for (;;) {
