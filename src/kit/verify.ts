@@ -46,7 +46,7 @@ async function runOn(settings: Settings, { started, notices }: RunContext): Prom
   if (!url) throw new Error("there is no server to check: give the server's address, or --start");
   if (!settings['allow-http'])
     for (const address of [url.href, settings['oauth-url'] ?? url.href]) requirePrivate(address);
-  const { seed = newSeed(), restart, start } = settings;
+  const { seed = newSeed(), start } = settings;
   // The command of --start may contain secrets, and many people can read the logs of a build.
   const command = `fairlead verify ${start === undefined ? url.href : "--start '…'"}`;
   print(`${command} --seed ${seed}`);
@@ -67,8 +67,7 @@ async function runOn(settings: Settings, { started, notices }: RunContext): Prom
         all.map(([, value]) => value),
       ]),
     ),
-    restart: started ? () => started.restart() : restart === undefined ? undefined : restartBy(restart),
-    ...makerOf(settings),
+    ...commandsOf(settings, started),
     seed,
     only: settings.only,
     isFailFast: settings['fail-fast'],
@@ -86,8 +85,11 @@ function driversOf({ 'csi-drivers': drivers }: Settings): Pick<KitOptions, 'csiD
   return drivers ? { csiDrivers: Object.fromEntries(drivers.map(one => [one.name, one.socketPath])) } : {};
 }
 
-function makerOf({ 'create-existing': command }: Settings): Pick<KitOptions, 'createExisting'> {
-  return command === undefined ? {} : { createExisting: existingBy(command) };
+function commandsOf({ restart, 'create-existing': create }: Settings, started: VendorProcess | undefined) {
+  return {
+    restart: started ? () => started.restart() : restart === undefined ? undefined : restartBy(restart),
+    createExisting: create === undefined ? undefined : existingBy(create),
+  };
 }
 
 /** Makes the first signal end the run, after a clean-up, and the second one end the clean-up. */

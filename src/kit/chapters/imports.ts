@@ -39,9 +39,14 @@ export const imports = {
     const answers = await Promise.all(inputs.map(input => kit.settle('createVolume', input, { network })));
     const taken = answers.filter(({ code }) => code === undefined);
     expect(taken.length === 1, `one volume of "${made.handle}", not ${taken.length}`, taken[1]?.exchange);
-    for (const [index, { code }] of answers.entries()) {
+    for (const [index, { code, exchange }] of answers.entries()) {
       const input = inputs[index];
       if (code === undefined || !input) continue;
+      expect(
+        code === 'FAILED_PRECONDITION',
+        `FAILED_PRECONDITION for a second import, not ${code}`,
+        exchange,
+      );
       await kit.refused('createVolume', input, ['FAILED_PRECONDITION']);
       await kit.expectNoVolume(input.volumeId);
     }

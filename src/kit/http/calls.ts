@@ -34,7 +34,7 @@ export type KitOptions = {
   /** Restarts the vendor; undefined if the user has given no way to do so. */
   readonly restart: (() => Promise<void>) | undefined;
   /** Makes a volume with the CSI driver whose volumes the vendor imports; undefined if the user has given no way to do so. */
-  readonly createExisting?: (() => Promise<DriverVolume>) | undefined;
+  readonly createExisting: (() => Promise<DriverVolume>) | undefined;
   /** True to try every call, even one of an operation that hangs: the clean-up must not give up. */
   readonly isPatient?: boolean;
 };

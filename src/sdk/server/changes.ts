@@ -19,8 +19,9 @@ const keepMs = 60_000;
 
 /**
  * Creates a queue that runs one change at a time; if resources are independent, one change of each, and none while another
- * change reads the resource. A change that outlasts its caller's wait is answered with 202 and continues. An equal request
- * joins it, or gets its outcome for a minute after its end, and does not start it again.
+ * change reads the resource. The deletion of a group does not wait for reads of its members. A change that outlasts its
+ * caller's wait is answered with 202 and continues. An equal request joins it, or gets its outcome for a minute after its
+ * end, and does not start it again.
  */
 export function createChanges(areIndependent = false) {
   const jobs = new Map<string, Job>();

@@ -44,7 +44,8 @@ export type Vendor = {
   readonly authenticate: Authenticator;
   /**
    * Changes of different volumes, snapshots, groups and nodes may run at a time, but no change of a volume or snapshot while
-   * another resource is made from it. By default one change runs at a time.
+   * another resource is made from it. The deletion of a group does not wait for volumes that are made from its members, so the
+   * operation must refuse it or wait. By default one change runs at a time.
    */
   readonly areIndependent?: boolean;
 };

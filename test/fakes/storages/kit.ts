@@ -48,6 +48,7 @@ export function runOptions(
     parameters: {},
     mutable: {},
     restart: undefined,
+    createExisting: undefined,
     seed: 1,
     signal: new AbortController().signal,
     ...more,
