@@ -10,6 +10,7 @@ export type CinderResource = {
   /** In GiB. */
   readonly size: number;
   readonly created_at: string;
+  readonly updated_at?: string | null;
   readonly metadata: Readonly<Record<string, string>>;
   readonly volume_type?: string | null;
   readonly multiattach?: boolean;
@@ -91,17 +92,18 @@ export function connectCinder(env: Environment, maxBusyMs = 600_000) {
       return found;
     },
 
-    /** Makes the problem of failed work on a resource. Without a message of Cinder, the work may succeed when repeated. */
-    async failure(what: string, id: string, code: Problem['code']): Promise<Problem> {
+    /** Makes the problem of failed work. Without a message of Cinder after `since`, the work may succeed when repeated. */
+    async failure(what: string, { id, since }: Failed, code: Problem['code']): Promise<Problem> {
       const answer = (await send('GET', `/messages?resource_uuid=${id}`)) as Messages | undefined;
-      const reason = answer?.messages[0]?.user_message;
+      const reason = answer?.messages.find(one => one.created_at > (since ?? ''))?.user_message;
       if (reason) return new Problem(code, `Cinder cannot ${what}: ${reason}`);
       return new Problem('UNAVAILABLE', `Cinder did not ${what} and gives no reason; see Cinder's logs`);
     },
   };
 }
 
-type Messages = { readonly messages: readonly { readonly user_message: string }[] };
+type Failed = { readonly id: string; readonly since?: string | null | undefined };
+type Messages = { readonly messages: readonly Readonly<Record<'user_message' | 'created_at', string>>[] };
 
 async function read(response: Response): Promise<unknown> {
   const text = await response.text();

@@ -36,7 +36,7 @@ export function createNamed(cinder: Cinder, kind: Kind) {
   async function erase(found: CinderResource): Promise<void> {
     if (found.status !== 'deleting') await cinder.send('DELETE', `/${kind}s/${found.id}`);
     if (!(await cinder.settle(kind, { ...found, status: 'deleting' }))) return;
-    throw await cinder.failure(`delete ${kind} "${found.id}"`, found.id, 'UNAVAILABLE');
+    throw await cinder.failure(`delete ${kind} "${found.id}"`, found, 'UNAVAILABLE');
   }
 
   async function require(id: string): Promise<CinderResource> {
@@ -77,7 +77,7 @@ export function createNamed(cinder: Cinder, kind: Kind) {
       const found = await cinder.settle(kind, first);
       if (!found) throw new Problem('UNAVAILABLE', `${kind} "${id}" disappeared while Cinder created it`);
       if (!found.status.startsWith('error')) return { isNew, found };
-      const failure = await cinder.failure(`create ${kind} "${id}"`, found.id, 'RESOURCE_EXHAUSTED');
+      const failure = await cinder.failure(`create ${kind} "${id}"`, found, 'RESOURCE_EXHAUSTED');
       await erase(found);
       throw failure;
     },

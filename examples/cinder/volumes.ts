@@ -64,8 +64,8 @@ export function createVolumes(cinder: Cinder, records: Records, { volumes, snaps
   async function extend(volume: CinderResource, bytes: number): Promise<CinderResource> {
     const found = await change(volume, { 'os-extend': { new_size: bytes / gibibyte } }, 'extending');
     if (found.size * gibibyte >= bytes) return found;
-    const { id, status } = volume;
-    const failure = await cinder.failure('extend it', id, 'RESOURCE_EXHAUSTED');
+    const { id, name, status, updated_at: since } = volume;
+    const failure = await cinder.failure(`extend volume "${name}"`, { id, since }, 'RESOURCE_EXHAUSTED');
     // Cinder refuses it to users without the role of an operator.
     await cinder.send('POST', `/volumes/${id}/action`, { 'os-reset_status': { status } }).catch(() => {});
     throw failure;

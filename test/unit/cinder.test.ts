@@ -12,7 +12,10 @@ import { temporaryDirectory } from '../harness/temporary.ts';
 
 const volumeId = 'a.pvc-1';
 const token = { expires_at: '2999-01-01T00:00:00Z', catalog: [] };
-const full = [{ user_message: 'the pool is full' }];
+const updated_at = '2026-11-30T12:00:00.000000';
+const messageAt = (created_at: string) => ({ user_message: 'the pool is full', created_at });
+const full = [messageAt('2026-11-30T12:00:01.000000')];
+const earlier = [messageAt('2026-11-30T11:59:59.000000')];
 
 /** The status of the volume before and after the first action, and Cinder's messages about it. */
 type State = {
@@ -34,7 +37,15 @@ async function open(t: TestContext, { status, after = status, messages = full, m
     const [action = ''] = path.endsWith('/action') ? Object.keys((await json(request)) as object) : [];
     if (action) actions.push(action);
     const state = actions.length > 0 ? after : status;
-    const volume = { id: 'v', name: volumeId, status: state, size: 1, created_at: '', volume_type: 'slow' };
+    const volume = {
+      id: 'v',
+      name: volumeId,
+      status: state,
+      size: 1,
+      created_at: '',
+      updated_at,
+      volume_type: 'slow',
+    };
     const metadata = { fairlead: volumeId };
     const shown = { volume: { ...volume, metadata }, volumes: [{ ...volume, metadata }] };
     response.statusCode = action === 'os-reset_status' ? 403 : 200;
@@ -63,16 +74,17 @@ test('a volume on which Cinder works for too long is UNAVAILABLE', async t => {
 
 test("an expansion that fails tells Cinder's reason, even if the user cannot reset the volume", async t => {
   const { actions, volumes } = await open(t, { status: 'available', after: 'error_extending' });
-  const detail = 'Cinder cannot extend it: the pool is full';
+  const detail = 'Cinder cannot extend volume "a.pvc-1": the pool is full';
   await assert.rejects(volumes.expandVolume(growth), { code: 'RESOURCE_EXHAUSTED', detail });
   assert.deepEqual(actions, ['os-extend', 'os-reset_status']);
 });
 
-test('an expansion that ends without growth and without a reason can be repeated', async t => {
-  for (const after of ['error_extending', 'available']) {
-    const { volumes } = await open(t, { status: 'available', after, messages: [] });
-    await assert.rejects(volumes.expandVolume(growth), { code: 'UNAVAILABLE' });
-  }
+test('an expansion that ends without growth and without a new reason can be repeated', async t => {
+  for (const after of ['error_extending', 'available'])
+    for (const messages of [[], earlier]) {
+      const { volumes } = await open(t, { status: 'available', after, messages });
+      await assert.rejects(volumes.expandVolume(growth), { code: 'UNAVAILABLE' });
+    }
 });
 
 test('the id of a volume type is refused', async t => {
