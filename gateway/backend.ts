@@ -46,7 +46,7 @@ export interface Backend {
    */
   create(volume: NewVolume): Promise<CreatedVolume>;
   /**
-   * Takes over a volume that the storage had before, and changes nothing of it. FAILED_PRECONDITION if another volume has
+   * Takes over a volume that the storage had before, and does not change it. FAILED_PRECONDITION if another volume has
    * it already. Absent: operators import volumes from `list`.
    */
   take?(volume: TakenVolume): Promise<Pick<CreatedVolume, 'sizeBytes'>>;
