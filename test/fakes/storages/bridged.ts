@@ -23,7 +23,8 @@ export async function startGroupStorage(t: TestContext, dir: string) {
   const storage = await startVendor(t, { command, env: { CAPACITY: `${2 ** 40}` } });
   const config = join(dir, 'storage.yaml');
   writePool(config, storage, filesBelow(storage.directory));
-  return { storage, flags: { config, capacity: undefined, 'plugin-capabilities': 'group-snapshots' } };
+  const flags = { config, capacity: undefined, 'local-roots': storage.directory };
+  return { storage, flags: { ...flags, 'plugin-capabilities': 'group-snapshots' } };
 }
 
 /** The settings of a Fairlead and of its driver, and variables of the bridge. */

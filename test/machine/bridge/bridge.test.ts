@@ -42,31 +42,32 @@ for (const { title, flagsOf } of sample('drivers', drivers, 1))
     },
   );
 
-test(
-  'the kit finds nothing in the bytes of raw volumes over a driver, also after restarts',
-  { skip: noRoot },
-  async t => {
-    const dir = directoryOf(t);
-    const { driver, env } = await startDriver(t, dir);
-    const report = await runKit(t, {
-      command: bridgeCommand,
-      seed,
-      env: { ...env, ACCESS_TYPES: 'block' },
-      hasData: true,
-      csiDrivers: { 'csi.fairlead.dev': new URL(driver.node).pathname },
-      createExisting: makerOf(t, driver.controller, join(dir, 'driver')),
-      only: isFull ? ['FL-9'] : ['FL-9.1-2', 'FL-9.1-4', 'FL-9.1-11'],
-    });
-    const faults = report.results.filter(({ failure }) => failure);
-    assert.deepEqual(
-      faults.map(({ id, failure }) => [id, failure?.expected]),
-      [],
-    );
-    for (const id of ['FL-9.1-2', 'FL-9.1-11'])
-      assert.equal(report.results.find(one => one.id === id)?.outcome, 'PASS', `${id}: no bytes were read`);
-    assert.deepEqual([report.left, mountsBelow(dir), loopDevicesOf(dir)], [[], [], []]);
-  },
-);
+for (const { title, flagsOf } of sample('drivers with data', drivers, 1))
+  test(
+    `the kit finds nothing in the bytes of raw volumes over ${title}, also after restarts`,
+    { skip: noRoot },
+    async t => {
+      const dir = directoryOf(t);
+      const { driver, env } = await startDriver(t, dir, await flagsOf(t, dir));
+      const report = await runKit(t, {
+        command: bridgeCommand,
+        seed,
+        env: { ...env, ACCESS_TYPES: 'block' },
+        hasData: true,
+        csiDrivers: { 'csi.fairlead.dev': new URL(driver.node).pathname },
+        createExisting: makerOf(t, driver.controller, join(dir, 'driver')),
+        only: isFull ? [] : ['FL-9.1-2', 'FL-9.1-4', 'FL-9.1-11'],
+      });
+      const faults = report.results.filter(({ failure }) => failure);
+      assert.deepEqual(
+        faults.map(({ id, failure }) => [id, failure?.expected]),
+        [],
+      );
+      for (const id of ['FL-9.1-2', 'FL-9.1-11'])
+        assert.equal(report.results.find(one => one.id === id)?.outcome, 'PASS', `${id}: no bytes were read`);
+      assert.deepEqual([report.left, mountsBelow(dir), loopDevicesOf(dir)], [[], [], []]);
+    },
+  );
 
 test(
   'a wrong --csi-drivers, a file in place of a device, and a volume that stays staged are faults',
