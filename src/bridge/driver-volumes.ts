@@ -1,33 +1,33 @@
 import { invalidProblem, Problem, preconditionProblem } from '../api/problem.ts';
 import type { ExistingVolume } from '../api/volume.ts';
-import type { CreateVolumeRequest } from '../csi/generated/csi/v1/CreateVolumeRequest.ts';
 import { toCsiCapability } from '../csi/request.ts';
-import { dropIfRefused, isMissing, nameFor, topologyCapability, type Bridge, type Driver } from './driver.ts';
-import type { CreatedResource, WithId } from './records.ts';
+import { isMissing, nameFor, topologyCapability, type Bridge } from './driver.ts';
+import type { CreatedResource, Made, VolumeRecord } from './records.ts';
 
-type Known = WithId<'volume'>;
-
-/** Asks the driver for the volume, and records it. After a final refusal nothing is left, neither there nor here. */
-export async function createDriverVolume(
-  { driver, records }: Bridge,
-  wanted: Known,
-): Promise<CreatedResource<'volume'>> {
-  const answer = await driver.calls.controller
-    .CreateVolume(toRequest(driver, wanted), driver.timeoutMs)
-    .catch(dropIfRefused(() => records.drop('volume', wanted.id)));
-  const { volume } = answer;
+/** Asks the driver for a volume. */
+export async function createDriverVolume({ driver }: Bridge, wanted: VolumeRecord): Promise<Made<'volume'>> {
+  const { calls, can, secrets } = driver;
+  const { id, source, wantedBytes, spec } = wanted;
+  const { limitBytes = 0, parameters = {}, mutableParameters = {}, topology } = spec;
+  const { volume } = await calls.controller.CreateVolume({
+    name: nameFor('pvc', id),
+    ...(wantedBytes > 0 && { capacity_range: { required_bytes: wantedBytes, limit_bytes: limitBytes } }),
+    volume_capabilities: spec.capabilities.map(toCsiCapability),
+    parameters,
+    mutable_parameters: mutableParameters,
+    secrets: secrets('provision'),
+    ...(source && { volume_content_source: source }),
+    ...(topology && can(topologyCapability) && { accessibility_requirements: toRequirement(topology) }),
+  });
   if (!volume?.volume_id) throw new Problem('UNAVAILABLE', 'the driver answered without a volume');
-  const topology = volume.accessible_topology.map(({ segments }) => segments);
-  const made = {
+  const found = volume.accessible_topology.map(({ segments }) => segments);
+  return {
     handle: volume.volume_id,
     // 0 is an unknown size (CSI spec, "CreateVolume").
-    sizeBytes: Number(volume.capacity_bytes) || wanted.wantedBytes,
+    sizeBytes: Number(volume.capacity_bytes) || wantedBytes,
     context: volume.volume_context,
-    ...(topology.length > 0 && { topology }),
+    ...(found.length > 0 && { topology: found }),
   };
-  const created = { ...wanted, made };
-  records.put('volume', created);
-  return created;
 }
 
 /**
@@ -35,55 +35,34 @@ export async function createDriverVolume(
  * FAILED_PRECONDITION if it is another volume of the bridge.
  */
 export async function importDriverVolume(
-  { driver, records }: Bridge,
-  wanted: Known,
-  existing: ExistingVolume,
+  { driver: { name, calls, secrets }, records }: Bridge,
+  wanted: VolumeRecord,
+  { driver, handle, context }: ExistingVolume,
 ): Promise<CreatedResource<'volume'>> {
-  const { handle, context } = existing;
-  if (existing.driver !== driver.name)
-    throw invalidProblem(`the volume is of driver "${existing.driver}", and this is driver "${driver.name}"`);
   const { capabilities, requiredBytes: sizeBytes = 0, topology } = wanted.spec;
+  if (driver !== name)
+    throw invalidProblem(`the volume is of driver "${driver}", and this is driver "${name}"`);
   const request = {
     volume_id: handle,
     volume_context: context,
     volume_capabilities: capabilities.map(toCsiCapability),
-    secrets: driver.secrets('provision'),
+    secrets: secrets('provision'),
   };
-  await driver.calls.controller
-    .ValidateVolumeCapabilities(request, driver.timeoutMs)
-    .catch((error: unknown) => {
-      if (isMissing(error))
-        throw new Problem('NOT_FOUND', `driver "${driver.name}" has no volume "${handle}"`);
-      // A driver may lack the call, since Kubernetes never makes it.
-      if (!(error instanceof Problem && error.code === 'UNIMPLEMENTED')) throw error;
-    });
+  await calls.controller.ValidateVolumeCapabilities(request).catch((error: unknown) => {
+    if (isMissing(error)) throw new Problem('NOT_FOUND', `driver "${name}" has no volume "${handle}"`);
+    // A driver may lack the call, since Kubernetes never makes it.
+    if (!(error instanceof Problem && error.code === 'UNIMPLEMENTED')) throw error;
+  });
+  // Nothing is awaited from here to the record, so that no other import takes the same volume.
   const holder = records.volumeOf(handle);
-  if (holder !== undefined) throw preconditionProblem(`"${handle}" is already volume "${holder}"`);
-  const segments = topology?.requisite ?? [];
-  const made = { handle, context, sizeBytes, ...(segments.length > 0 && { topology: segments }) };
+  if (holder) throw preconditionProblem(`"${handle}" is already volume "${holder.id}"`);
+  const made = { handle, context, sizeBytes, ...(topology?.requisite && { topology: topology.requisite }) };
   const imported = { ...wanted, made };
   records.put('volume', imported);
   return imported;
 }
 
-function toRequest(driver: Driver, { id, spec, source, wantedBytes }: Known): CreateVolumeRequest {
-  const { limitBytes = 0, capabilities, parameters, mutableParameters } = spec;
-  const { requisite = [], preferred = [] } = spec.topology ?? {};
+function toRequirement({ requisite = [], preferred = [] }: NonNullable<VolumeRecord['spec']['topology']>) {
   const toTopologies = (terms: typeof requisite) => terms.map(segments => ({ segments }));
-  return {
-    name: nameFor('pvc', id),
-    ...(wantedBytes > 0 && { capacity_range: { required_bytes: wantedBytes, limit_bytes: limitBytes } }),
-    volume_capabilities: capabilities.map(toCsiCapability),
-    parameters: parameters ?? {},
-    mutable_parameters: mutableParameters ?? {},
-    secrets: driver.secrets('provision'),
-    ...(source && { volume_content_source: source }),
-    ...(spec.topology &&
-      driver.can(topologyCapability) && {
-        accessibility_requirements: {
-          requisite: toTopologies(requisite),
-          preferred: toTopologies(preferred),
-        },
-      }),
-  };
+  return { requisite: toTopologies(requisite), preferred: toTopologies(preferred) };
 }

@@ -2,7 +2,7 @@ import { preconditionProblem } from '../api/problem.ts';
 import type { NodeRecord } from './records.ts';
 
 /** Makes a node's id at the driver. FAILED_PRECONDITION if the node's report lacks a part of it. */
-export type NodeIdRule = (node: NodeRecord & { readonly id: string }) => string;
+export type NodeIdRule = (node: NodeRecord) => string;
 
 const part = /\{(name|provider)(?::([1-9]))?\}/g;
 

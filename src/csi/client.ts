@@ -1,3 +1,4 @@
+import { promisify } from 'node:util';
 import {
   Client,
   connectivityState,
@@ -10,7 +11,7 @@ import {
 import { Problem, problemTable, type ProblemCode } from '../api/problem.ts';
 import { loadCsi, loadNodeCsi, type Csi } from './protocol.ts';
 
-/** A service's RPCs as functions. `timeoutMs` is the deadline (default 60 s). Errors are a `Problem`. */
+/** A service's RPCs as functions. `timeoutMs` is the deadline. Errors are a `Problem`. */
 type Calls<Rpcs, IsStream = false> = {
   readonly [K in keyof Rpcs as string extends K ? never : K]: Rpcs[K] extends Pick<
     MethodDefinition<infer Request, infer Response>,
@@ -29,8 +30,11 @@ const codesByNumber = new Map(
   Object.entries(problemTable).map(([code, row]) => [row.grpc as number, code as ProblemCode]),
 );
 
-/** Connects to a CSI endpoint such as `unix:///csi/csi.sock`; the connection is opened at the first call. */
-export function connectCsi(endpoint: string) {
+/**
+ * Connects to a CSI endpoint such as `unix:///csi/csi.sock`; the connection is opened at the first call. Calls without a
+ * time limit of their own have `timeoutMs`.
+ */
+export function connectCsi(endpoint: string, timeoutMs = defaultTimeoutMs) {
   const csi = loadCsi();
   // The first call after a driver's restart succeeds within 5 s; by default the client waits up to two minutes before
   // it connects again.
@@ -38,11 +42,13 @@ export function connectCsi(endpoint: string) {
     'grpc.max_reconnect_backoff_ms': 5_000,
   });
   return {
-    identity: toCalls(client, csi.Identity),
-    controller: toCalls(client, csi.Controller),
-    groupController: toCalls(client, csi.GroupController),
-    snapshotMetadata: toCalls<Csi['SnapshotMetadata'], true>(client, csi.SnapshotMetadata),
-    node: toCalls(client, csi.Node),
+    identity: toCalls(client, csi.Identity, timeoutMs),
+    controller: toCalls(client, csi.Controller, timeoutMs),
+    groupController: toCalls(client, csi.GroupController, timeoutMs),
+    snapshotMetadata: toCalls<Csi['SnapshotMetadata'], true>(client, csi.SnapshotMetadata, timeoutMs),
+    node: toCalls(client, csi.Node, timeoutMs),
+    /** Waits until the endpoint is served, for one time limit. */
+    ready: () => promisify(client.waitForReady.bind(client))(Date.now() + timeoutMs),
     close: () => client.close(),
   };
 }
@@ -70,16 +76,20 @@ export async function callOnce<Rpcs extends ServiceDefinition, Result>(
   const options = { 'grpc.use_local_subchannel_pool': 1 };
   const client = new Client(`unix://${socketPath}`, credentials.createInsecure(), options);
   try {
-    return await work(toCalls(client, definition));
+    return await work(toCalls(client, definition, defaultTimeoutMs));
   } finally {
     client.close();
   }
 }
 
-function toCalls<Rpcs extends ServiceDefinition, IsStream = false>(client: Client, definition: Rpcs) {
+function toCalls<Rpcs extends ServiceDefinition, IsStream = false>(
+  client: Client,
+  definition: Rpcs,
+  usualMs: number,
+) {
   const calls = Object.entries<Method>(definition).map(([rpc, method]) => [
     rpc,
-    (request: object, timeoutMs = defaultTimeoutMs) =>
+    (request: object, timeoutMs = usualMs) =>
       (method.responseStream ? stream : call)(client, method, { request, deadline: Date.now() + timeoutMs }),
   ]);
   return Object.fromEntries(calls) as Calls<Rpcs, IsStream>;

@@ -49,13 +49,15 @@ for (const { title, flagsOf } of sample('drivers with data', drivers, 1))
     async t => {
       const dir = directoryOf(t);
       const { driver, env } = await startDriver(t, dir, await flagsOf(t, dir));
+      // Only the driver over image files has a file for each volume.
+      const existing = title === drivers[0]?.title && makerOf(t, driver.controller, join(dir, 'driver'));
       const report = await runKit(t, {
         command: bridgeCommand,
         seed,
         env: { ...env, ACCESS_TYPES: 'block' },
         hasData: true,
         csiDrivers: { 'csi.fairlead.dev': new URL(driver.node).pathname },
-        createExisting: makerOf(t, driver.controller, join(dir, 'driver')),
+        ...(existing && { createExisting: existing }),
         only: isFull ? [] : ['FL-9.1-2', 'FL-9.1-4', 'FL-9.1-11'],
       });
       const faults = report.results.filter(({ failure }) => failure);
@@ -63,7 +65,7 @@ for (const { title, flagsOf } of sample('drivers with data', drivers, 1))
         faults.map(({ id, failure }) => [id, failure?.expected]),
         [],
       );
-      for (const id of ['FL-9.1-2', 'FL-9.1-11'])
+      for (const id of ['FL-9.1-2', ...(existing ? ['FL-9.1-11'] : [])])
         assert.equal(report.results.find(one => one.id === id)?.outcome, 'PASS', `${id}: no bytes were read`);
       assert.deepEqual([report.left, mountsBelow(dir), loopDevicesOf(dir)], [[], [], []]);
     },

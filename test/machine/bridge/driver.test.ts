@@ -250,12 +250,11 @@ test('a bridge waits for a driver that does not serve yet, and says so once', as
 });
 
 test('a bridge that waited in vain names the address of the driver, and the remedy', async t => {
-  t.mock.timers.enable({ apis: ['Date'], now: Date.now() });
   const dir = temporaryDirectory(t);
   writeFileSync(join(dir, 'token'), 'token');
-  const info = (): void => t.mock.timers.tick(60_000);
+  const flags = { ...emptyFlags(dir), 'call-timeout': '100ms' };
   await assert.rejects(
-    startBridge(settingsOf(bridgeSettings, emptyFlags(dir)), { ...silentLog, info }),
+    startBridge(settingsOf(bridgeSettings, flags), silentLog),
     /does not answer at "unix:.*csi\.sock": start its controller plugin, or correct --csi-endpoint$/,
   );
 });
