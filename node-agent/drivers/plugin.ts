@@ -1,10 +1,13 @@
 import { Problem, unavailableProblem } from '../../src/api/problem.ts';
-import { callOnce } from '../../src/csi/client.ts';
+import { callOnce, type CsiClient } from '../../src/csi/client.ts';
 import type { UnaryCall } from '../../src/csi/call.ts';
 import { loadNodeCsi } from '../../src/csi/protocol.ts';
 
 /** Time for a call whose own caller sets none, in milliseconds; less than the 2 minutes that kubelet waits. */
 const usualMs = 90_000;
+
+const { Node } = loadNodeCsi();
+type NodeCalls = CsiClient['node'];
 
 /** The node plugin of another driver on this machine. */
 export type Plugin = ReturnType<typeof createPlugin>;
@@ -14,16 +17,15 @@ export type Plugin = ReturnType<typeof createPlugin>;
  * its own calls alone. A plugin that does not answer in time is UNAVAILABLE.
  */
 export function createPlugin(name: string, socketPath: string) {
-  const { Node } = loadNodeCsi();
-  type Calls = Parameters<Parameters<typeof callOnce<typeof Node, unknown>>[2]>[0];
-
-  async function ask<T>(
-    work: (calls: Calls, timeoutMs: number) => Promise<T>,
+  async function ask<Rpc extends keyof NodeCalls>(
+    rpc: Rpc,
+    request: Parameters<NodeCalls[Rpc]>[0],
     call?: Pick<UnaryCall, 'deadlineMs'>,
-  ): Promise<T> {
+  ): Promise<Awaited<ReturnType<NodeCalls[Rpc]>>> {
     const timeoutMs = Math.min(usualMs, (call?.deadlineMs ?? Infinity) - Date.now());
+    type Run = (request: object, timeoutMs: number) => ReturnType<NodeCalls[Rpc]>;
     try {
-      return await callOnce(socketPath, Node, calls => work(calls, timeoutMs));
+      return await callOnce(socketPath, Node, async calls => (calls[rpc] as Run)(request, timeoutMs));
     } catch (error) {
       const { code, detail } = error as Problem;
       if (code === 'DEADLINE_EXCEEDED' || code === 'CANCELLED')
@@ -35,7 +37,7 @@ export function createPlugin(name: string, socketPath: string) {
   let offered: Promise<ReadonlySet<string>> | undefined;
   /** True if the plugin offers a capability of CSI; asked once, since a plugin keeps them while it runs. */
   async function can(capability: string): Promise<boolean> {
-    offered ??= ask((calls, timeoutMs) => calls.NodeGetCapabilities({}, timeoutMs)).then(
+    offered ??= ask('NodeGetCapabilities', {}).then(
       ({ capabilities }) => new Set(capabilities.flatMap(({ rpc }) => rpc?.type ?? [])),
     );
     try {

@@ -20,7 +20,7 @@ export async function openDriverTopology(plugins: readonly Plugin[], path: strin
   async function ask(plugin: Plugin): Promise<void> {
     const call = { deadlineMs: Date.now() + answerMs };
     try {
-      const answer = await plugin.ask((calls, timeoutMs) => calls.NodeGetInfo({}, timeoutMs), call);
+      const answer = await plugin.ask('NodeGetInfo', {}, call);
       kept.set(plugin.name, answer.accessible_topology?.segments ?? {});
     } catch (error) {
       const { detail } = asProblem(error);

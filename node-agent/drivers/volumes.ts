@@ -78,38 +78,25 @@ export async function openDriverVolumes(agent: Agent, stateDirectory: string) {
       const isNew = !known || !isStaged(known);
       await records.put({ ...record, ...(isNew && { isUnfinished: true }) });
       if (await plugin.can('STAGE_UNSTAGE_VOLUME')) {
-        const message = {
-          volume_id: attachment.handle,
-          publish_context: driverTextsOf('publish-context', secrets),
-          staging_target_path: stagingPath,
-          volume_capability: toCsiCapability(capability),
-          secrets: driverTextsOf('stage-secret', secrets),
-          volume_context: driverTextsOf('volume-context', secrets),
-        };
-        await plugin
-          .ask((calls, timeoutMs) => calls.NodeStageVolume(message, timeoutMs), call)
-          .catch(async (error: unknown) => {
-            // After a final error no unstage follows.
-            if (isNew && problemTable[asProblem(error).code].final) await records.remove(volumeId);
-            throw error;
-          });
+        const message = { ...toUse(record, secrets), secrets: driverTextsOf('stage-secret', secrets) };
+        await plugin.ask('NodeStageVolume', message, call).catch(async (error: unknown) => {
+          // After a final error no unstage follows.
+          if (isNew && problemTable[asProblem(error).code].final) await records.remove(volumeId);
+          throw error;
+        });
       }
       if (isNew) await records.put(record);
     },
 
     async unstage({ volumeId, stagingPath }: Pick<StageRequest, 'volumeId' | 'stagingPath'>, call: Call) {
       const { attachment, targets, stagingPath: staged } = require(volumeId);
-      if (staged !== stagingPath)
-        throw preconditionProblem(
-          `volume "${volumeId}" is staged at "${staged}" and not at "${stagingPath}"`,
-        );
+      requireSamePath(volumeId, staged, stagingPath);
       const mounts = await host.mounts();
       const used = targets.find(({ path }) => topMount(mounts, path));
       if (used) throw preconditionProblem(`volume "${volumeId}" is still published at "${used.path}"`);
       const plugin = pluginOf(attachment);
       const message = { volume_id: attachment.handle, staging_target_path: stagingPath };
-      if (await plugin.can('STAGE_UNSTAGE_VOLUME'))
-        await plugin.ask((calls, timeoutMs) => calls.NodeUnstageVolume(message, timeoutMs), call);
+      if (await plugin.can('STAGE_UNSTAGE_VOLUME')) await plugin.ask('NodeUnstageVolume', message, call);
       if (topMount(await host.mounts(), stagingPath))
         throw unavailableProblem(
           `driver "${plugin.name}" answered, but "${stagingPath}" is still mounted; it is asked again`,
@@ -118,7 +105,7 @@ export async function openDriverVolumes(agent: Agent, stateDirectory: string) {
     },
 
     async publish(request: PublishRequest, secrets: Secrets, call: Call): Promise<void> {
-      const { volumeId, stagingPath, targetPath, attachment, capability, readonly } = request;
+      const { volumeId, stagingPath, targetPath, attachment, readonly } = request;
       requireTrusted(trust, attachment);
       const known = find(volumeId);
       if (!known || !isStaged(known))
@@ -128,16 +115,13 @@ export async function openDriverVolumes(agent: Agent, stateDirectory: string) {
       await records.noteTarget(volumeId, { path: targetPath, readonly });
       const stages = await plugin.can('STAGE_UNSTAGE_VOLUME');
       const message = {
-        volume_id: attachment.handle,
-        publish_context: driverTextsOf('publish-context', secrets),
-        ...(stages && { staging_target_path: stagingPath }),
+        ...toUse(request, secrets),
+        ...(!stages && { staging_target_path: '' }),
         target_path: targetPath,
-        volume_capability: toCsiCapability(capability),
         readonly,
         secrets: driverTextsOf('publish-secret', secrets),
-        volume_context: driverTextsOf('volume-context', secrets),
       };
-      await plugin.ask((calls, timeoutMs) => calls.NodePublishVolume(message, timeoutMs), call);
+      await plugin.ask('NodePublishVolume', message, call);
       // A pod would write to the disk of the node.
       if (!topMount(await host.mounts(), targetPath))
         throw unavailableProblem(
@@ -149,7 +133,7 @@ export async function openDriverVolumes(agent: Agent, stateDirectory: string) {
       const { attachment } = require(volumeId);
       const plugin = pluginOf(attachment);
       const message = { volume_id: attachment.handle, target_path: targetPath };
-      await plugin.ask((calls, timeoutMs) => calls.NodeUnpublishVolume(message, timeoutMs), call);
+      await plugin.ask('NodeUnpublishVolume', message, call);
       // Some drivers leave the mount or the path behind.
       let mounts = await host.mounts();
       if (mountsAt(mounts, targetPath).length > 0) mounts = await unmountAll(agent, targetPath, mounts);
@@ -163,9 +147,7 @@ export async function openDriverVolumes(agent: Agent, stateDirectory: string) {
     async stats({ volumeId, path }: VolumePath) {
       const { attachment, stagingPath } = require(volumeId);
       const message = { volume_id: attachment.handle, volume_path: path, staging_target_path: stagingPath };
-      const { usage } = await pluginOf(attachment).ask((calls, timeoutMs) =>
-        calls.NodeGetVolumeStats(message, timeoutMs),
-      );
+      const { usage } = await pluginOf(attachment).ask('NodeGetVolumeStats', message);
       return { usage };
     },
 
@@ -183,7 +165,7 @@ export async function openDriverVolumes(agent: Agent, stateDirectory: string) {
         volume_capability: toCsiCapability(capability),
         secrets: driverTextsOf('expand-secret', await open(attachment)),
       };
-      const answer = await plugin.ask((calls, timeoutMs) => calls.NodeExpandVolume(message, timeoutMs), call);
+      const answer = await plugin.ask('NodeExpandVolume', message, call);
       return Number(answer.capacity_bytes) || size.requiredBytes;
     },
 
@@ -196,17 +178,26 @@ export async function openDriverVolumes(agent: Agent, stateDirectory: string) {
         volume_publish_path: paths.publishPath,
         staging_target_path: stagingPath,
       };
-      const { volume_health: found } = await plugin.ask((calls, timeoutMs) =>
-        calls.NodeGetVolumeHealth(message, timeoutMs),
-      );
+      const { volume_health: found } = await plugin.ask('NodeGetVolumeHealth', message);
       return { volume_health: { ...found, volume_id: volumeId } };
     },
   };
 }
 
+/** The members that the requests to stage and to publish a volume share. */
+function toUse({ attachment, stagingPath, capability }: StageRequest, secrets: Secrets) {
+  return {
+    volume_id: attachment.handle,
+    publish_context: driverTextsOf('publish-context', secrets),
+    staging_target_path: stagingPath,
+    volume_capability: toCsiCapability(capability),
+    volume_context: driverTextsOf('volume-context', secrets),
+  };
+}
+
 /** FAILED_PRECONDITION if the attachment was made for another id than the one that the plugin has on this node. */
 async function requireNode(plugin: Plugin, { driverNodeId }: DriverAttachment, call: Call): Promise<void> {
-  const { node_id: nodeId } = await plugin.ask((calls, timeoutMs) => calls.NodeGetInfo({}, timeoutMs), call);
+  const { node_id: nodeId } = await plugin.ask('NodeGetInfo', {}, call);
   if (nodeId === driverNodeId) return;
   throw preconditionProblem(
     `driver "${plugin.name}" calls this node "${nodeId}", and the volume was published for "${driverNodeId}": set the bridge's --node-id to a rule that gives the former`,
@@ -217,11 +208,13 @@ async function requireNode(plugin: Plugin, { driverNodeId }: DriverAttachment, c
 function requireSame(known: VolumeRecord | undefined, request: StageRequest): void {
   if (!known) return;
   const { volumeId, stagingPath, capability } = request;
-  if (known.stagingPath !== stagingPath)
-    throw preconditionProblem(
-      `volume "${volumeId}" is staged at "${known.stagingPath}" and not at "${stagingPath}"`,
-    );
+  requireSamePath(volumeId, known.stagingPath, stagingPath);
   const differences = differencesOf(factsOf(known.capability), factsOf(capability));
   if (differences.length > 0)
     throw preconditionProblem(`volume "${volumeId}" is staged differently: ${differences.join('; ')}`);
+}
+
+function requireSamePath(volumeId: string, staged: string, given: string): void {
+  if (staged !== given)
+    throw preconditionProblem(`volume "${volumeId}" is staged at "${staged}" and not at "${given}"`);
 }

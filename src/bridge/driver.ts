@@ -24,7 +24,7 @@ export type Bridge = {
   readonly limits: Offer['limits'];
 };
 
-type Connection = Pick<Driver, 'secrets'> & { readonly endpoint: string; readonly timeoutMs: number };
+type Connection = Pick<Driver, 'secrets'> & { readonly socketPath: string; readonly timeoutMs: number };
 
 /** The capability of drivers whose volumes are not reachable from everywhere. */
 export const topologyCapability = 'VOLUME_ACCESSIBILITY_CONSTRAINTS';
@@ -33,13 +33,16 @@ export const topologyCapability = 'VOLUME_ACCESSIBILITY_CONSTRAINTS';
  * Connects to a controller plugin and reads its capabilities. Waits for one that does not serve yet, as long as for one call;
  * rejects if it does not create volumes.
  */
-export async function connectDriver({ endpoint, secrets, timeoutMs }: Connection, log: Log): Promise<Driver> {
-  const calls = connectCsi(endpoint, timeoutMs);
+export async function connectDriver(
+  { socketPath, secrets, timeoutMs }: Connection,
+  log: Log,
+): Promise<Driver> {
+  const calls = connectCsi(`unix://${socketPath}`, timeoutMs);
   try {
-    log.info(`waiting for the driver at "${endpoint}"`);
+    log.info(`waiting for the driver at "${socketPath}"`);
     await calls.ready().catch((error: unknown) => {
       throw new Error(
-        `the driver does not answer at "${endpoint}": start its controller plugin, or correct --csi-endpoint`,
+        `the driver does not answer at "${socketPath}": start its controller plugin, or correct --csi-endpoint`,
         { cause: error },
       );
     });

@@ -19,14 +19,14 @@ import { createVolumes } from './volumes.ts';
 
 /** Starts the bridge: serves the vendor's side of the Storage API, and translates it into calls of a CSI driver. */
 export async function startBridge(config: BridgeConfig, log: Log): Promise<RunningProgram> {
-  const { 'csi-endpoint': endpoint, 'token-file': tokenFile, jwks, audience } = config;
+  const { 'csi-endpoint': socketPath, 'token-file': tokenFile, jwks, audience } = config;
   if (!tokenFile && !(jwks && audience))
     throw new Error("set --jwks and --audience, for the gateway's own tokens, or --token-file");
   const token = tokenFile && readFileSync(tokenFile, 'utf8').trim();
   const authenticate = createAuthenticate({ token, jwks, audience });
   await using opened = new AsyncDisposableStack();
   const secrets = openSecrets(config['secrets-dir']);
-  const driver = await connectDriver({ endpoint, secrets, timeoutMs: config['call-timeout'] }, log);
+  const driver = await connectDriver({ socketPath, secrets, timeoutMs: config['call-timeout'] }, log);
   opened.defer(() => driver.calls.close());
   const records = openRecords(config.dir, driver.name);
   opened.defer(() => records.close());
@@ -47,7 +47,7 @@ export async function startBridge(config: BridgeConfig, log: Log): Promise<Runni
   const { address, port: actual } = server.address() as AddressInfo;
   if (driver.can(topologyCapability) && !config.topologies)
     log.warn("the driver's volumes have a topology, and clusters do not learn it without --topologies");
-  log.info('connected to the driver', { endpoint, detail: `${driver.name} ${driver.version}` });
+  log.info('connected to the driver', { endpoint: socketPath, detail: `${driver.name} ${driver.version}` });
   const open = opened.move();
   return { ready: { bridge: `http://${address}:${actual}` }, close: () => open.disposeAsync() };
 }
