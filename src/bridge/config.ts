@@ -1,13 +1,13 @@
 import { accessModes, accessTypes } from '../api/storage.ts';
 import { parseSegments } from '../api/topology.ts';
-import { bytes, choice, durationMs, hostPort, list, localPath, text, unixSocket } from '../lib/parsers.ts';
+import { bytes, choice, durationMs, hostPort, list, localPath, peerSocket, text } from '../lib/parsers.ts';
 import { logFormatSetting, logLevelSetting, type SettingsOf } from '../lib/settings.ts';
 import { parseNodeIdRule } from './node-ids.ts';
 
 export const bridgeSettings = {
   'csi-endpoint': {
     doc: "address of the driver's controller plugin, such as unix:///csi/csi.sock",
-    parse: unixSocket,
+    parse: peerSocket,
   },
   listen: {
     doc: 'host:port of the HTTP server for the gateway; keep it on loopback or behind a proxy with TLS',

@@ -83,12 +83,21 @@ export function hostPort(value: string): { readonly host: string; readonly port:
   return { host: match[1] ?? match[2] ?? '', port };
 }
 
-/** A UNIX socket, as `unix:///path/name.sock` or an absolute path. Returns the path. */
+/** A UNIX socket that this program serves, as `unix:///path/name.sock` or an absolute path. Returns the path. */
 export function unixSocket(value: string): string {
+  if (!value.endsWith('.sock')) throw notSocket(value);
+  return peerSocket(value);
+}
+
+/** A UNIX socket that another program serves, and may have named without `.sock`. Returns the path. */
+export function peerSocket(value: string): string {
   const path = value.replace(/^unix:(\/\/)?/, '');
-  if (!isAbsolute(path) || !path.endsWith('.sock'))
-    throw new Error(`"${value}" is not a UNIX socket such as unix:///csi/csi.sock`);
+  if (!isAbsolute(path)) throw notSocket(value);
   if (Buffer.byteLength(path) > 107)
     throw new Error(`"${value}" is longer than the maximum of 107 bytes; use a shorter path`);
   return normalize(path);
+}
+
+function notSocket(value: string): Error {
+  return new Error(`"${value}" is not a UNIX socket such as unix:///csi/csi.sock`);
 }

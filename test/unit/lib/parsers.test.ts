@@ -10,6 +10,7 @@ import {
   integer,
   requirePrivate,
   text,
+  peerSocket,
   unixSocket,
 } from '../../../src/lib/parsers.ts';
 
@@ -104,6 +105,11 @@ const table: Readonly<Record<string, Row>> = {
       `/${'x'.repeat(102)}.sock`,
       `/${'é'.repeat(51)}.sock`,
     ],
+  },
+  peerSocket: {
+    parse: peerSocket,
+    good: { 'unix:///run/csi/socket': '/run/csi/socket', '/csi/csi.sock': '/csi/csi.sock' },
+    bad: ['', 'run/csi/socket', 'unix://socket', 'tcp://h:1', `/${'x'.repeat(107)}`],
   },
 };
 
