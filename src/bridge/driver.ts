@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { Problem, type ProblemCode } from '../api/problem.ts';
 import { connectCsi, type CsiClient } from '../csi/client.ts';
+import { poll } from '../lib/concurrency.ts';
 import type { Log } from '../lib/log.ts';
 import type { Offer } from '../sdk/server/vendor.ts';
 import type { Records } from './records.ts';
@@ -38,19 +39,30 @@ export async function connectDriver(
   log: Log,
 ): Promise<Driver> {
   const calls = connectCsi(`unix://${socketPath}`, timeoutMs);
-  try {
-    log.info(`waiting for the driver at "${socketPath}"`);
-    await calls.ready().catch((error: unknown) => {
-      throw new Error(
-        `the driver does not answer at "${socketPath}": start its controller plugin, or correct --csi-endpoint`,
-        { cause: error },
-      );
+  let silence: unknown;
+  const read = () =>
+    readPlugin(calls).catch((error: unknown) => {
+      if (!isSilent(error)) throw error;
+      if (!silence) log.info(`waiting for the driver at "${socketPath}"`);
+      silence = error;
+      return undefined;
     });
-    return { ...(await readPlugin(calls)), calls, secrets };
+  try {
+    const found = await poll(read, { everyMs: 500, timeoutMs });
+    if (found) return { ...found, calls, secrets };
+    throw new Error(
+      `the driver does not answer at "${socketPath}": start its controller plugin, or correct --csi-endpoint`,
+      { cause: silence },
+    );
   } catch (error) {
     calls.close();
     throw error;
   }
+}
+
+/** True if the driver does not serve, or does not answer yet. */
+function isSilent(error: unknown): boolean {
+  return error instanceof Problem && ['UNAVAILABLE', 'DEADLINE_EXCEEDED'].includes(error.code);
 }
 
 async function readPlugin({ identity, controller, groupController }: CsiClient) {

@@ -1,4 +1,3 @@
-import { promisify } from 'node:util';
 import {
   Client,
   connectivityState,
@@ -47,8 +46,6 @@ export function connectCsi(endpoint: string, timeoutMs = defaultTimeoutMs) {
     groupController: toCalls(client, csi.GroupController, timeoutMs),
     snapshotMetadata: toCalls<Csi['SnapshotMetadata'], true>(client, csi.SnapshotMetadata, timeoutMs),
     node: toCalls(client, csi.Node, timeoutMs),
-    /** Waits until the endpoint is served, for one time limit. */
-    ready: () => promisify(client.waitForReady.bind(client))(Date.now() + timeoutMs),
     close: () => client.close(),
   };
 }

@@ -37,7 +37,11 @@ async function startDriver(t: TestContext, grownBytes = 2 ** 31) {
     'GET_VOLUME_HEALTH',
   ] as const;
   const controller = {
-    ControllerGetCapabilities: async () => ({ capabilities: types.map(type => ({ rpc: { type } })) }),
+    ControllerGetCapabilities: async () => {
+      const next = answers['capabilities']?.shift();
+      if (next instanceof Problem) throw next;
+      return { capabilities: types.map(type => ({ rpc: { type } })) };
+    },
     CreateVolume: note('create', ({ name }) => {
       const id = made.get(String(name)) ?? `vol-${made.size + 1}`;
       made.set(String(name), id);
@@ -247,6 +251,22 @@ test('a bridge waits for a driver that does not serve yet, and says so once', as
   symlinkSync(new URL(endpoint).pathname, join(dir, 'csi.sock'));
   await (await starting).close();
   assert.deepEqual(lines, [`waiting for the driver at "${dir}/csi.sock"`, 'connected to the driver']);
+});
+
+test('a bridge waits for a driver that answers UNAVAILABLE while it starts, and says nothing of one that answers', async t => {
+  const dir = temporaryDirectory(t);
+  writeFileSync(join(dir, 'token'), 'token');
+  const { endpoint, answers } = await startDriver(t);
+  for (const isStarting of [true, false]) {
+    if (isStarting) answers['capabilities'] = [new Problem('UNAVAILABLE', 'starting')];
+    const lines: string[] = [];
+    const log = { ...silentLog, info: (line: string) => void lines.push(line) };
+    await (
+      await startBridge(settingsOf(bridgeSettings, { ...emptyFlags(dir), 'csi-endpoint': endpoint }), log)
+    ).close();
+    const waiting = isStarting ? [`waiting for the driver at "${new URL(endpoint).pathname}"`] : [];
+    assert.deepEqual(lines, [...waiting, 'connected to the driver']);
+  }
 });
 
 test('a bridge that waited in vain names the address of the driver, and the remedy', async t => {
