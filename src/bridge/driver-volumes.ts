@@ -39,7 +39,7 @@ export async function importDriverVolume(
   wanted: VolumeRecord,
   { driver, handle, context }: ExistingVolume,
 ): Promise<CreatedResource<'volume'>> {
-  const { capabilities, requiredBytes: sizeBytes = 0, topology } = wanted.spec;
+  const { capabilities, requiredBytes: sizeBytes = 0, topology: { requisite = [] } = {} } = wanted.spec;
   if (driver !== name)
     throw invalidProblem(`the volume is of driver "${driver}", and this is driver "${name}"`);
   const request = {
@@ -56,7 +56,7 @@ export async function importDriverVolume(
   // Nothing is awaited from here to the record, so that no other import takes the same volume.
   const holder = records.volumeOf(handle);
   if (holder) throw preconditionProblem(`"${handle}" is already volume "${holder.id}"`);
-  const made = { handle, context, sizeBytes, ...(topology?.requisite && { topology: topology.requisite }) };
+  const made = { handle, context, sizeBytes, ...(requisite.length > 0 && { topology: requisite }) };
   const imported = { ...wanted, made };
   records.put('volume', imported);
   return imported;

@@ -233,6 +233,17 @@ test('a volume that the driver made before cannot have a source', async t => {
   assert.equal((await ask('GET volumes/a.w')).status, 404);
 });
 
+test('an imported volume without a location has no topology', async t => {
+  const { ask } = await openBridge(t);
+  const existing = { driver: 'csi.test', handle: 'vol-9', context: {} };
+  const { status, found } = await ask('PUT volumes/a.v', {
+    ...volume,
+    existing,
+    topology: { requisite: [] },
+  });
+  assert.deepEqual([status, found['topology']], [201, undefined]);
+});
+
 test('a bridge that would accept no token names the flags', async t => {
   const flags = { 'csi-endpoint': 'unix:///none.sock', dir: temporaryDirectory(t), audience: 'bridge' };
   const starting = startBridge(settingsOf(bridgeSettings, flags), silentLog);
