@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { Problem, type ProblemCode } from '../api/problem.ts';
+import { Problem, problemTable, type ProblemCode } from '../api/problem.ts';
 import { connectCsi, type CsiClient } from '../csi/client.ts';
 import { poll } from '../lib/concurrency.ts';
 import type { Log } from '../lib/log.ts';
@@ -113,8 +113,10 @@ export function isUnnamed(error: unknown): boolean {
   return error instanceof Problem && [2, 13].includes(codeOf(error));
 }
 
-function codeOf({ cause }: Problem): number {
-  return Number((cause as { readonly code?: unknown } | undefined)?.code);
+/** The driver's own code, or the problem's if the bridge itself refused the driver's answer. */
+function codeOf({ code, cause }: Problem): number {
+  const own = (cause as { readonly code?: unknown } | undefined)?.code;
+  return typeof own === 'number' ? own : problemTable[code].grpc;
 }
 
 /**

@@ -25,7 +25,7 @@ const makers: { readonly [K in CreatedKind]: (bridge: Bridge, wanted: RecordOf<K
 /** The pieces of interrupted work that are finished at a time. */
 const maxConcurrent = 8;
 
-/** Creates the work on resources of a kind: their records, and how they come to be at the driver and end there. */
+/** Creates the work on resources of a kind: their records, and their creation and deletion at the driver. */
 export function createResources<K extends CreatedKind>(bridge: Bridge, kind: K) {
   const { records } = bridge;
 
@@ -56,6 +56,22 @@ export function createResources<K extends CreatedKind>(bridge: Bridge, kind: K) 
     return isWaiting ? finish(known) : known;
   }
 
+  /**
+   * Creates again what never answered, since only the driver knows its handle. Undefined if the driver refuses: then it has
+   * made nothing. A driver that names no reason is asked twice, since it may fail after its work.
+   */
+  async function findUnanswered(wanted: RecordOf<K>): Promise<CreatedResource<K> | undefined> {
+    try {
+      return await finish(wanted).catch((error: unknown) => {
+        if (isUnnamed(error)) return finish(wanted);
+        throw error;
+      });
+    } catch (error) {
+      if (isOpen(error)) throw error;
+      return undefined;
+    }
+  }
+
   return {
     require,
     finish,
@@ -84,14 +100,11 @@ export function createResources<K extends CreatedKind>(bridge: Bridge, kind: K) 
       return [201, await finish(wanted)] as const;
     },
 
-    /**
-     * Deletes the resource with `work`, and its record. One whose creation never answered is created again, since only the
-     * driver knows its handle; a driver that refuses that has made nothing.
-     */
+    /** Deletes the resource with `work`, and its record. */
     async remove(id: string, work: (created: CreatedResource<K>) => Promise<unknown>): Promise<void> {
       const found = records.find(kind, id);
       if (!found) return;
-      const created = isCreated(found) ? found : await finish(found).catch(unlessOpen);
+      const created = isCreated(found) ? found : await findUnanswered(found);
       if (created) await work(created);
       records.drop(kind, id);
     },
@@ -124,10 +137,6 @@ const free: ReadonlySet<string> = new Set(['requiredBytes', 'limitBytes', 'capab
 function identityOf(spec: RecordOf<CreatedKind>['spec']): object {
   const members = Object.entries({ parameters: {}, mutableParameters: {}, ...spec });
   return Object.fromEntries(members.filter(([name]) => !free.has(name)));
-}
-
-function unlessOpen(error: unknown): undefined {
-  if (isOpen(error)) throw error;
 }
 
 type PageRequest = { readonly limit: number; readonly pageToken?: string | undefined };

@@ -14,11 +14,12 @@ type Request = Readonly<Record<string, unknown>>;
 type Growth = { readonly grownBytes?: number; readonly 'size-step'?: string };
 
 /**
- * A controller plugin that notes its calls. `answers` has the errors of the next calls of an RPC. A growth gets `grownBytes`.
+ * A controller plugin that notes its calls. `answers` has the faults of the next calls of an RPC: an error before the work, an
+ * error after it, or an empty answer after it. A growth gets `grownBytes`.
  */
 async function startDriver(t: TestContext, grownBytes = 2 ** 31) {
   const calls: { readonly rpc: string; readonly request: Request }[] = [];
-  const answers: Record<string, (Problem | 'lost')[]> = {};
+  const answers: Record<string, (Problem | 'lost' | 'failed' | 'empty')[]> = {};
   const made = new Map<string, string>();
   const note =
     (rpc: string, work: (request: Request) => object = () => ({})) =>
@@ -28,7 +29,8 @@ async function startDriver(t: TestContext, grownBytes = 2 ** 31) {
       if (next instanceof Problem) throw next;
       const answer = work(request);
       if (next === 'lost') throw new Problem('UNAVAILABLE', 'the connection was cut');
-      return answer;
+      if (next === 'failed') throw new Problem('INTERNAL', 'failed after the work');
+      return next === 'empty' ? {} : answer;
     };
   const types = [
     'CREATE_DELETE_VOLUME',
@@ -158,12 +160,24 @@ test('a volume whose creation never answered is found and deleted', async t => {
   assert.equal(made.size, 0);
 });
 
+for (const fault of ['failed', 'empty'] as const)
+  test(`a deletion after an interrupted creation leaves no volume when the driver's answer is ${fault}`, async t => {
+    const { ask, answers, made } = await openBridge(t);
+    answers['create'] = [new Problem('UNAVAILABLE', 'not yet'), fault];
+    assert.equal((await ask('PUT volumes/a.v', volume)).status, 503);
+    if (fault === 'empty') assert.equal((await ask('DELETE volumes/a.v')).status, 503);
+    assert.equal((await ask('DELETE volumes/a.v')).status, 204);
+    assert.equal(made.size, 0);
+    assert.equal((await ask('GET volumes/a.v')).status, 404);
+  });
+
 test('a refused creation leaves nothing, and an error without a name keeps the volume until it is deleted', async t => {
   const { ask, answers } = await openBridge(t);
   answers['create'] = [new Problem('RESOURCE_EXHAUSTED', 'full')];
   assert.partialDeepStrictEqual(await ask('PUT volumes/a.v', volume), { status: 507 });
   assert.equal((await ask('GET volumes/a.v')).status, 404);
-  answers['create'] = [new Problem('INTERNAL', 'no such class'), new Problem('INTERNAL', 'no such class')];
+  const internal = new Problem('INTERNAL', 'no such class');
+  answers['create'] = [internal, internal, internal];
   assert.partialDeepStrictEqual(await ask('PUT volumes/a.v', volume), {
     status: 503,
     found: { code: 'UNAVAILABLE', detail: 'the driver answered INTERNAL: no such class' },
