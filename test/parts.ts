@@ -94,6 +94,11 @@ export const parts: Readonly<Record<string, Part>> = {
     seconds: 520,
     proves: ['src/bridge/', 'node-agent/drivers/', 'src/sdk/'],
   },
+  'bridge-data': {
+    files: ['test/machine/bridge/data.test.ts'],
+    seconds: 450,
+    proves: ['src/bridge/', 'node-agent/drivers/', 'src/kit/'],
+  },
   'bridge-kills': {
     files: ['test/machine/bridge/crash.test.ts', 'test/machine/bridge/model.test.ts'],
     seconds: 900,
