@@ -79,7 +79,10 @@ test('a start with errors reports each in a line and exits with status 1', async
       /^fairlead dev: \S+\/pools\.yaml:2: pools\.one\.backend: .*\nfairlead dev: \S+\/pools\.yaml:3: pools\.two\.dir: .*\n$/,
     ],
     [['--dir', dir, '--config', empty], /^fairlead dev: \S+\/empty\.yaml: pools: .*\n$/],
-    [['--dir', dir, '--config', join(dir, 'no.yaml')], /^fairlead dev: "\S+\/no\.yaml" does not exist/],
+    [
+      ['--dir', dir, '--config', join(dir, 'no.yaml')],
+      /^fairlead dev: --config: "\S+\/no\.yaml" does not exist/,
+    ],
   ] as const) {
     const { status, stderr } = spawnSync(process.execPath, [cli, 'dev', ...flags], { encoding: 'utf8' });
     assert.equal(status, 1);
