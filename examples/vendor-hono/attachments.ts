@@ -1,5 +1,5 @@
+import { execFileSync } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { isDeepStrictEqual } from 'node:util';
 import { Problem, type AttachmentResource, type VendorOperations } from 'fairlead/vendor';
 import { volumeNamed, type Disk } from './disk.ts';
@@ -44,6 +44,5 @@ export function createAttachments(disk: Disk) {
 
 /** True while a loop device of this machine has the file open. */
 function isOpen(path: string): boolean {
-  const files = readdirSync('/sys/block').map(device => `/sys/block/${device}/loop/backing_file`);
-  return files.some(file => existsSync(file) && readFileSync(file, 'utf8') === `${path}\n`);
+  return execFileSync('losetup', ['--associated', path]).length > 0;
 }
