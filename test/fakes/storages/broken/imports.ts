@@ -26,18 +26,7 @@ export const imports = {
     caughtBy: 'FL-3.9-2',
     hasImports: true,
     isHasty: true,
-    operations: (right, disk) => {
-      const seen = new Set<string>();
-      return {
-        async createVolume(asked) {
-          const { handle = '' } = asked.body.existing ?? {};
-          const isFree = !seen.has(handle);
-          await setTimeout(raceMs);
-          seen.add(handle);
-          return isFree ? importAnyway(right, disk, asked) : right.createVolume(asked);
-        },
-      };
-    },
+    operations: (right, disk) => importByMemory(right, disk, () => setTimeout(raceMs)),
   },
   'import-outlives': {
     wrong: 'deleting an imported volume keeps the existing one',
@@ -101,17 +90,7 @@ export const imports = {
     caughtBy: 'FL-8.3-6',
     needs: 'restart',
     hasImports: true,
-    operations: (right, disk) => {
-      const seen = new Set<string>();
-      return {
-        async createVolume(asked) {
-          const { handle = '' } = asked.body.existing ?? {};
-          const isFree = !seen.has(handle);
-          seen.add(handle);
-          return isFree ? importAnyway(right, disk, asked) : right.createVolume(asked);
-        },
-      };
-    },
+    operations: (right, disk) => importByMemory(right, disk),
   },
   'import-wiped': {
     wrong: 'an import wipes the volume',
@@ -131,6 +110,20 @@ export const imports = {
     }),
   },
 } satisfies Readonly<Record<string, Breakage>>;
+
+/** Makes a creation that only remembers in its process which volumes are imported; `pause` comes before it remembers. */
+function importByMemory(right: CorrectOperations, disk: Disk, pause?: () => Promise<unknown>) {
+  const seen = new Set<string>();
+  return {
+    async createVolume(asked: Asked): Promise<AnyAnswer> {
+      const { handle = '' } = asked.body.existing ?? {};
+      const isFree = !seen.has(handle);
+      if (pause) await pause();
+      seen.add(handle);
+      return isFree ? importAnyway(right, disk, asked) : right.createVolume(asked);
+    },
+  };
+}
 
 /** Imports the volume, or a copy of it if it is imported already. */
 async function importAnyway(right: CorrectOperations, disk: Disk, asked: Asked): Promise<AnyAnswer> {
